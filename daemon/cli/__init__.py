@@ -1,0 +1,1 @@
+"""The `honed` command, one file a group of verbs."""

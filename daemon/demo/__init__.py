@@ -1,0 +1,1 @@
+"""The simulated model and the toy task set behind `honed demo`."""

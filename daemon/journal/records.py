@@ -1,0 +1,83 @@
+"""The rows of the journal as data.
+
+An attempt is keyed by content (`AttemptKey`), an optimizer reply by its place in the run and its prompt's digest, so
+resuming is running the same code again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AttemptKey:
+    """What decides an attempt's result. Equal keys: never pay twice."""
+
+    skill_digest: str
+    """Empty for no skill."""
+    task_digest: str
+    harness: str
+    settings: Mapping[str, str]
+    """`Harness.settings()` plus the engine's image digest."""
+    trial: int = 0
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` of the canonical JSON."""
+        return "sha256:" + hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class AttemptRecord:
+    """A finished attempt as it is remembered and reflected on."""
+
+    attempt_id: str
+    key: str
+    task_id: str
+    outcome: str
+    detail: str
+    score: float | None
+    """None: invalid."""
+    hard: bool | None
+    feedback: str
+    summary: str
+    """The trace summary for reflection."""
+    final_answer: str
+    skill_listed: bool | None
+    skill_opened: bool
+    usage: Mapping[str, Any]
+    """`sandboxes.gateway.policy.Usage` as a mapping."""
+    wall_s: float
+    versions: Mapping[str, str]
+    engine: Mapping[str, Any]
+    """`EngineFacts` as a mapping; empty for chat."""
+    score_detail: Mapping[str, Any]
+    """May hold gold: for people only."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One training run."""
+
+    run_id: str
+    fingerprint: str
+    skill: str
+    base_commit: str
+    state: str
+    """`open`, `done` or `failed`."""
+    started: float
+    """Unix time."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a step decided, as JSON-able data (`kind`: baseline, step, final)."""
+
+    run_id: str
+    step: int
+    kind: str
+    payload: Mapping[str, Any]

@@ -1,0 +1,4 @@
+"""What is measured.
+
+The task model, formats, splits and scorers.
+"""

@@ -1,0 +1,108 @@
+"""The task model: what an agent is asked, what it is given, and how the result is scored.
+
+Invariants: `prompt` and `files` are all the agent ever sees; `answer`, `tests` and everything in `ScorerSpec` stay
+outside its sandbox. The test split is sealed: `TaskSet.split` refuses it, only `TaskSet.open_test` gives it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Split = Literal["train", "selection", "test"]
+
+
+class TaskError(Exception):
+    """A task set cannot be used. `str()` is one line naming file, line, key and remedy."""
+
+
+@dataclass(frozen=True)
+class ScorerSpec:
+    """How a result is scored."""
+
+    name: str
+    """`exact_match`, `token_f1`, `numeric`, `spreadsheet_cells`, `test_script`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. Files are read when needed, so a set of thousands stays small."""
+
+    id: str
+    """Matches `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`."""
+    prompt: str
+    scorer: ScorerSpec
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Workspace path (relative POSIX) to host file, shown to the agent."""
+    answer: Any = None
+    """The gold answer (text, number, list of accepted texts) or None."""
+    tests: Mapping[str, Path] = field(default_factory=dict)
+    """Path under `/tests` to host file, or gold files for file scorers: never shown to the agent."""
+    split: Split | None = None
+    group: str = ""
+    weight: float = 1.0
+    protect: bool = False
+    timeout_s: float = 600.0
+    verifier_timeout_s: float = 120.0
+    digest: str = ""
+    """`sha256:` of everything above with file contents; filled by the loader."""
+
+    def file_bytes(self) -> dict[str, bytes]:
+        """The files for the workspace."""
+        return {path: source.read_bytes() for path, source in sorted(self.files.items())}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measured result. An invalid result has no `Score` at all."""
+
+    value: float
+    """Soft score, 0..1, finite."""
+    hard: bool
+    """Task solved."""
+    feedback: str = ""
+    """What failed, at rubric level: never the expected value, never verifier source."""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """For people and the journal; may hold gold, so it never reaches the optimizer."""
+
+
+class SealedError(Exception):
+    """The test split was asked for outside reporting."""
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """Tasks with every split decided, ordered by id."""
+
+    tasks: tuple[Task, ...]
+    source: Path
+
+    def split(self, name: Literal["train", "selection"]) -> tuple[Task, ...]:
+        """The tasks of one open split, ordered by id; raises `SealedError` for any other name."""
+        if name not in ("train", "selection"):
+            msg = f"the {name} split is sealed: only a report may open it"
+            raise SealedError(msg)
+        return tuple(task for task in self.tasks if task.split == name)
+
+    def open_test(self) -> tuple[Task, ...]:
+        """The sealed split: for reporting alone, after the last decision of a run."""
+        return tuple(task for task in self.tasks if task.split == "test")
+
+    def sizes(self) -> dict[Split, int]:
+        """How many tasks each split has."""
+        sizes: dict[Split, int] = {"train": 0, "selection": 0, "test": 0}
+        for task in self.tasks:
+            if task.split:
+                sizes[task.split] += 1
+        return sizes
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over every task's id, split and digest."""
+        rows = [[task.id, task.split, task.digest] for task in self.tasks]
+        return "sha256:" + hashlib.sha256(json.dumps(rows).encode()).hexdigest()

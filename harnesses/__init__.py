@@ -1,0 +1,4 @@
+"""How an agent is driven.
+
+One `Harness` protocol over plain chat, Codex and Claude Code; workspaces, traces and outcomes.
+"""

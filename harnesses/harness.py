@@ -1,0 +1,86 @@
+"""The `Harness` protocol: an `Assignment` goes in, an `Attempt` comes out; nothing is raised for a bad attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from harnesses.outcome import Outcome
+from harnesses.traces.trace import Trace
+from sandboxes.gateway.policy import Usage
+from sandboxes.sandbox import Collected, EngineFacts
+
+Activation = Literal["explicit", "discovered"]
+"""`explicit`: the prompt invokes the skill, so its body always reaches the model; `discovered`: the agent decides."""
+
+
+@dataclass(frozen=True)
+class RenderedSkill:
+    """A skill as it is laid into a workspace: a folder's files by relative POSIX path, `SKILL.md` among them."""
+
+    name: str
+    digest: str
+    """`sha256:…` over sorted paths and bytes."""
+    files: Mapping[str, bytes]
+
+    @property
+    def text(self) -> str:
+        """SKILL.md as text."""
+        return self.files["SKILL.md"].decode("utf-8")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One task for one agent with one skill."""
+
+    attempt_id: str
+    task_id: str
+    prompt: str
+    folder: Path
+    """The attempt's own host folder; exists, empty."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Laid into the workspace, beside SKILL.md."""
+    skill: RenderedSkill | None = None
+    """None: the agent works without a skill."""
+    activation: Activation = "explicit"
+    deadline_s: float = 600.0
+    max_turns: int = 50
+    provider_tools: frozenset[str] = frozenset()
+    seed: int | None = None
+    """Passed to providers that take one (chat)."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of an assignment: data, also when it went wrong."""
+
+    attempt_id: str
+    outcome: Outcome
+    detail: str
+    """One line for people; empty when completed."""
+    trace: Trace
+    summary: str
+    """The compact trace summary that the optimizer may read (`codex_trace_summary.txt` and the like)."""
+    workspace: Collected
+    usage: Usage
+    wall_s: float
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """CLI or SDK name to version."""
+    engine: EngineFacts | None = None
+    """None for the chat harness: it runs no command."""
+
+
+class Harness(Protocol):
+    """A way to drive an agent."""
+
+    @property
+    def name(self) -> str:
+        """One of `chat`, `codex`, `claude-code`."""
+
+    def settings(self) -> Mapping[str, str]:
+        """What decides the result besides skill and task (model, versions, activation, …): part of journal keys."""
+
+    async def run(self, assignment: Assignment) -> Attempt:
+        """Run one attempt to its end. Raises only `CancelledError`."""

@@ -1,0 +1,59 @@
+"""The `ModelClient` protocol: one request, one reply, or a `ProviderError` with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from sandboxes.gateway.policy import Usage
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What to ask."""
+
+    system: str
+    messages: tuple[ChatMessage, ...]
+    schema: Mapping[str, Any] | None = None
+    """A JSON schema that the reply's text must satisfy (asked for natively where the provider can, checked by us)."""
+    schema_name: str = "reply"
+    max_output_tokens: int = 8192
+    temperature: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """What came back."""
+
+    text: str
+    usage: Usage
+    stop: Literal["end", "length", "refusal", "other"]
+    model: str
+
+
+class ModelClient(Protocol):
+    """A model behind a provider."""
+
+    @property
+    def provider(self) -> str:
+        """`openai`, `anthropic`, or a fake's name."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """One completion; raises `sandboxes.gateway.policy.ProviderError` after bounded retries."""
+
+    async def close(self) -> None:
+        """Give connections back."""

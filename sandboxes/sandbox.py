@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
+VERIFIER_OUT = "/logs/verifier"
+"""Where Harbor's test scripts write the reward: an engine with a root of its own puts a verifier's `out` room there."""
+
 Room = Literal["workspace", "out"]
 """A writable folder of a box: `workspace` holds the task, `out` what the agent's CLI records about itself."""
 
@@ -77,7 +80,8 @@ class Layout:
     home: str
     tmp: str
     out: str
-    """A writable folder beside the workspace, collected apart from it."""
+    """A writable folder beside the workspace, collected apart from it; `VERIFIER_OUT` for the role `verifier`, unless
+    the engine shares the host's paths."""
     tools: str
     """Where `BoxSpec.mounts` are expected to be put; a mount's own target is authoritative."""
     gateway_socket: str | None

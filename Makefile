@@ -1,0 +1,48 @@
+# `make demo` and `make test` are each enough on a fresh machine; see CONTRIBUTING.md.
+PYTHON ?= python3.11
+BIN := .venv/bin
+LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	--universal --python-version 3.11
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap setup demo test check format bench lock wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+bootstrap: ## .venv with the locked requirements
+	@PYTHON='$(PYTHON)' sh scripts/bootstrap.sh
+
+setup: bootstrap ## .venv, engine, sandbox image and the pinned CLIs
+	@$(BIN)/python -m daemon.setup
+
+demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
+	$(BIN)/honed demo
+
+test: setup ## all tests; those whose engine is missing are reported as skipped
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: bootstrap ## style, types, import layers, locked requirements, no machine paths
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_tree.py
+
+format: bootstrap ## let ruff put the style right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## measure overhead and throughput; results in .bench/results.json
+	$(BIN)/python -m tests.benchmarks
+
+lock: bootstrap ## renew the locked requirements after a change of pyproject.toml
+	$(LOCK) requirements/uv.in -o requirements/uv.txt
+	$(LOCK) pyproject.toml -o requirements/runtime.txt
+	$(LOCK) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt
+
+wheel: bootstrap ## build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation
+
+clean: ## remove what builds and tests left (not .venv, not the sandbox image)
+	rm -rf build dist .bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -55,7 +55,7 @@ make_venv() {
 
 install_locked() {
     say "installing the locked uv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --require-hashes \
         -r requirements/uv.txt || die "pip could not install uv; check pip's index and certificate settings"
     share_settings
     say "installing the locked requirements"

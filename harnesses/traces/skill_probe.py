@@ -1,0 +1,46 @@
+"""Telling from what an agent did whether the skill's body reached it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_LINE_CHARS = 8
+
+
+@dataclass(frozen=True)
+class SkillProbe:
+    """What to look for. `text` is SKILL.md, whole; empty: unknown, then naming the file is evidence enough."""
+
+    name: str
+    text: str = ""
+
+    def is_file(self, path: str) -> bool:
+        """A path of this skill's SKILL.md: in its folder, or the copy beside the task's files (one level deep)."""
+        if not path.endswith("SKILL.md"):
+            return False
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        return len(parts) <= 2 or parts[-2] == self.name
+
+    def read_by(self, command: str, output: str) -> bool:
+        """A shell command named the file and its output shows at least one line of the body."""
+        if "SKILL.md" not in command and f"skills/{self.name}" not in command:
+            return False
+        lines = self._body_lines()
+        return not lines or any(line in output for line in lines)
+
+    def injected_by(self, message: str) -> bool:
+        """A message in which a CLI itself hands over the body: Claude Code's or Codex's form."""
+        if message.startswith("Base directory for this skill: "):
+            folder = message.split("\n", 1)[0].rstrip().rstrip("/")
+            return folder.endswith("/" + self.name)
+        return message.startswith("<skill>") and f"<name>{self.name}</name>" in message[:400]
+
+    def listed_in(self, instructions: str) -> bool:
+        """Codex's list of skills, a developer message, has this one."""
+        return re.search(rf"^- {re.escape(self.name)}:", instructions, re.MULTILINE) is not None
+
+    def _body_lines(self) -> list[str]:
+        parts = re.split(r"^---[ \t]*$", self.text, maxsplit=2, flags=re.MULTILINE)
+        body = parts[2] if len(parts) == 3 else self.text
+        return [line.strip() for line in body.splitlines() if len(line.strip()) >= _LINE_CHARS]

@@ -1,0 +1,57 @@
+"""Logging: readable lines on a terminal, JSON otherwise, always to stderr, always redacted.
+
+The standard library's loggers (docker, urllib3, aiohttp, …) go through the same chain.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+import structlog
+
+from daemon.redaction import redact_value
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+
+def _redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {key: redact_value(value) for key, value in event.items()}
+
+
+def configure(*, json_lines: bool | None = None, level: int = logging.INFO) -> None:
+    """Set up structlog and the standard library once a process; `json_lines` None: decide by the terminal."""
+    as_json = not sys.stderr.isatty() if json_lines is None else json_lines
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        _redact,
+    ]
+    renderer: Processor = structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else _console()
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for noisy in ("urllib3", "docker", "httpx", "aiohttp.access", "asyncio", "git"):
+        logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
+
+
+def _console() -> Processor:
+    return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)

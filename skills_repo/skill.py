@@ -6,14 +6,35 @@ Invariants: bytes are never changed by reading and writing back; the digest depe
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 SKILL_FILE = "SKILL.md"
+MAX_FILES = 500
+MAX_BYTES = 16 * 1024 * 1024
+"""Of a whole skill folder."""
+_PART = re.compile(r"[^\x00-\x1f\x7f\\]{1,255}")
 
 
 class SkillError(Exception):
     """A skill cannot be read or is not valid. `str()` is one line: file, line where known, what and the remedy."""
+
+    def __init__(self, what: str, *, remedy: str = "", file: str = SKILL_FILE, line: int | None = None) -> None:
+        self.what = what
+        self.remedy = remedy
+        self.file = file
+        self.line = line
+        place = file if line is None else f"{file}:{line}"
+        message = f"{place}: {what}" + (f" ({remedy})" if remedy else "")
+        super().__init__(" ".join(message.split()))
+
+    def below(self, folder: str) -> SkillError:
+        """The same error with the file named from further up."""
+        file = str(PurePosixPath(folder) / self.file)
+        return SkillError(self.what, remedy=self.remedy, file=file, line=self.line)
 
 
 @dataclass(frozen=True)
@@ -43,3 +64,64 @@ class Skill:
     def with_text(self, text: str) -> Skill:
         """The same folder with another SKILL.md."""
         return Skill(self.name, {**self.files, SKILL_FILE: text.encode("utf-8")})
+
+
+def from_files(name: str, files: Mapping[str, bytes]) -> Skill:
+    """A skill out of relative POSIX paths and bytes, ordered by path; raises `SkillError` for odd paths or sizes.
+
+    Only the folder's shape is checked here; `validate.validate` checks what SKILL.md says.
+    """
+    if SKILL_FILE not in files:
+        raise SkillError("is missing", remedy=f"a skill is a folder with a file {SKILL_FILE}")
+    if len(files) > MAX_FILES:
+        raise SkillError(f"the folder has more than {MAX_FILES} files", remedy="keep only the skill's own", file=name)
+    if sum(map(len, files.values())) > MAX_BYTES:
+        raise SkillError(f"the folder is larger than {MAX_BYTES} bytes", remedy="move large files out", file=name)
+    for path in files:
+        check_path(path)
+    return Skill(name, {path: bytes(files[path]) for path in sorted(files)})
+
+
+def check_path(path: str) -> None:
+    """Raise `SkillError` unless the path is plain: relative, POSIX, inside the folder, without control characters."""
+    parts = path.split("/")
+    if not all(_PART.fullmatch(part) and part.lower() not in (".", "..", ".git") for part in parts):
+        raise SkillError("is not a plain file name", remedy="rename or remove it", file=json.dumps(path))
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SkillError("its name is not UTF-8", remedy="rename it", file=json.dumps(path)) from error
+
+
+def read_folder(folder: Path) -> Skill:
+    """Read a skill from disk. Links are refused, hidden version-control folders are not read.
+
+    Raises `SkillError` with the path of what cannot be read and the remedy.
+    """
+    folder = folder.absolute()
+    if not folder.is_dir():
+        raise SkillError("no such folder", remedy="name the folder that holds SKILL.md", file=str(folder))
+    files: dict[str, bytes] = {}
+    size = 0
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder).as_posix()
+        if ".git" in relative.split("/"):
+            continue
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise SkillError("is a link or a device", remedy="put a regular file in its place", file=str(path))
+        if path.is_file():
+            size += path.stat().st_size
+            if size > MAX_BYTES or len(files) > MAX_FILES:
+                raise SkillError("the folder is too large", remedy="move large files out", file=str(folder))
+            files[relative] = path.read_bytes()
+    try:
+        return from_files(folder.name, files)
+    except SkillError as error:
+        raise error.below(str(folder)) from error
+
+
+def initial_skill(name: str, description: str) -> Skill:
+    """A valid, nearly empty skill to start honing from. The description is put on one quoted line."""
+    line = json.dumps(" ".join(description.split()), ensure_ascii=False)
+    text = f"---\nname: {name}\ndescription: {line}\n---\n\n# {name}\n"
+    return Skill(name, {SKILL_FILE: text.encode("utf-8")})

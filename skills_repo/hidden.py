@@ -1,0 +1,39 @@
+"""Characters that a person reading a diff cannot see: refused in edits, dropped from commit messages.
+
+Invariant: newline and tab are never hidden; every control, format, surrogate, private-use and separator character is.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+# Invisible though Unicode files them under letters, marks or symbols.
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\ufffe\uffff")
+_VISIBLE_VARIATIONS = ("\ufe0e", "\ufe0f")  # text or emoji style: common after signs such as a warning triangle
+
+
+def is_hidden(char: str) -> bool:
+    """True for one character that has no visible trace (bidi control, zero width, tag, C0 or C1 control, …)."""
+    if char in "\n\t":
+        return False
+    if unicodedata.category(char) in _HIDDEN_CATEGORIES or char in _BLANKS:
+        return True
+    variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    return variation and char not in _VISIBLE_VARIATIONS
+
+
+def find_hidden(text: str) -> tuple[int, str] | None:
+    """The first hidden character as (line from 1, `U+XXXX`), or None. CRLF line ends are not hidden."""
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.isprintable():
+        return None
+    for position, char in enumerate(text):
+        if is_hidden(char):
+            return text.count("\n", 0, position) + 1, f"U+{ord(char):04X}"
+    return None
+
+
+def drop_hidden(text: str) -> str:
+    """The text without its hidden characters."""
+    return "".join(char for char in text if not is_hidden(char))

@@ -40,6 +40,7 @@ lock: bootstrap ## renew the locked requirements after a change of pyproject.tom
 	$(LOCK) requirements/uv.in -o requirements/uv.txt
 	$(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(LOCK) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) -c requirements/dev.txt requirements/build.in -o requirements/build.txt
 
 wheel: bootstrap ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

@@ -1,0 +1,94 @@
+"""Run a command on the host for set-up: output line by line, a deadline, and no process left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+Say = Callable[[str], None]
+"""Takes one line of progress for people."""
+
+_TAIL_LINES = 400
+_DRAIN_S = 1.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a host command ended. `code` is 127 where the program does not exist, 124 where its time was up."""
+
+    code: int
+    output: str
+    """stdout and stderr together, the last lines of them."""
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not blank, for an error message."""
+        return next((line.strip() for line in reversed(self.output.splitlines()) if line.strip()), "no output")
+
+
+async def run_command(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    on_line: Say | None = None,
+) -> Finished:
+    """Run `argv` with stdin closed and, if given, `env` added to ours; never raises for what the command does.
+
+    The command gets its own session; on timeout or cancellation the whole session is killed.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        return Finished(127, f"{argv[0]}: {error.strerror}")
+    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    reader = asyncio.create_task(_read(process, tail, on_line))
+    try:
+        async with asyncio.timeout(timeout_s):
+            code = await process.wait()
+        # A daemon that the command started may hold the pipe for ever: the command's own output is there by now.
+        await asyncio.wait({reader}, timeout=_DRAIN_S)
+    except TimeoutError:
+        tail.append(f"no end after {timeout_s:.0f} s")
+        code = 124
+    finally:
+        reader.cancel()
+        await _kill(process)
+    return Finished(code, "\n".join(tail))
+
+
+async def _read(process: asyncio.subprocess.Process, tail: deque[str], on_line: Say | None) -> None:
+    """Read to the end; lines end with a newline or, as progress bars do, a carriage return."""
+    if process.stdout is None:
+        return
+    rest = ""
+    while chunk := await process.stdout.read(65536):
+        *lines, rest = (rest + chunk.decode("utf-8", "replace")).replace("\r", "\n").split("\n")
+        for line in lines:
+            tail.append(line)
+            if on_line is not None:
+                on_line(line)
+    if rest:
+        tail.append(rest)
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()

@@ -159,3 +159,5 @@ class Tally:
     retries: int = 0
     last_request_failed: bool = False
     """True if the newest finished request ended in an upstream failure."""
+    waiting_s: float = 0.0
+    """How long the provider had sent nothing for a request that was still running; 0 where none was."""

@@ -1,0 +1,40 @@
+"""How much disk a box's rooms take: polled while its command runs, because overlay and bind mounts have no quota."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandboxes.sandbox import MIB
+from sandboxes.walk import walk
+
+ENTRY_BYTES = 4096
+"""Each thing counts at least this much, so that a flood of empty files is bounded too."""
+MAX_DEPTH = 128
+
+
+def over_limit(rooms: tuple[Path, ...], limit_bytes: int) -> str:
+    """One line why the rooms together are over the limit, or nothing. Allocated blocks count, hard links once."""
+    try:
+        return _measure(rooms, limit_bytes)
+    except OSError as error:
+        return f"the size of workspace and out cannot be measured: {error.strerror}"
+
+
+def _measure(rooms: tuple[Path, ...], limit_bytes: int) -> str:
+    used = 0
+    seen: set[tuple[int, int]] = set()
+    for room in rooms:
+        for entry in walk(room, max_depth=MAX_DEPTH):
+            if entry.info is None:
+                if entry.problem.startswith("deeper"):
+                    return f"{room.name}: {entry.path} is {entry.problem}"
+                continue
+            key = (entry.info.st_dev, entry.info.st_ino)
+            if entry.info.st_nlink > 1 and key in seen:
+                used += ENTRY_BYTES
+            else:
+                seen.add(key)
+                used += max(entry.info.st_blocks * 512, ENTRY_BYTES)
+            if used > limit_bytes:
+                return f"workspace and out hold more than {limit_bytes / MIB:.0f} MiB"
+    return ""

@@ -1,0 +1,276 @@
+"""The Docker engine: a fresh hardened container for each command, over the attempt's own folders.
+
+Every container carries labels (owner, boot, attempt, role, deadline) before it exists for anybody else, so that a sweep
+finds what a dead process left. One client a box, closed with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+import uuid
+from collections.abc import AsyncIterator, Mapping, Set
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import docker
+
+from sandboxes.container import (
+    APP,
+    LABEL_APP,
+    LABEL_ATTEMPT,
+    LABEL_BOOT,
+    LABEL_DEADLINE,
+    LABEL_OWNER,
+    LABEL_ROLE,
+    ContainerEnd,
+    ContainerRun,
+)
+from sandboxes.disk import over_limit
+from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
+from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
+from sandboxes.hardening import inner_layout, profile
+from sandboxes.rooms import Rooms, box_owner, make_rooms
+from sandboxes.sandbox import (
+    BoxSpec,
+    Collected,
+    Command,
+    Ended,
+    Ending,
+    EngineFacts,
+    Layout,
+    Room,
+    SandboxError,
+)
+from sandboxes.streams import Streams
+from sandboxes.wrapper import forwarder_failed
+
+BOOT_ID = uuid.uuid4().hex
+"""Of this process: tells its containers from those of an earlier life."""
+STOP_S = 30.0
+"""How long a killed container may take to be gone before it counts as lost."""
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """What is asked of the engine once and does not change while it runs."""
+
+    version: str
+    image: str
+    cpus: float
+    lacks: tuple[str, ...]
+
+
+class DockerSandbox:
+    """Boxes as containers of `image`; `owner` is the state folder's id and goes into labels and names."""
+
+    name = "docker"
+
+    def __init__(self, image: str, *, owner: str, base_url: str | None = None) -> None:
+        self._image = image
+        self._owner = owner
+        self._address = address(base_url)
+        self._open: set[str] = set()
+
+    async def facts(self) -> EngineFacts:
+        """As `Sandbox.facts`."""
+        engine = await asyncio.to_thread(self._ask)
+        return EngineFacts(self.name, engine.version, engine.image, isolated=True, lacks=engine.lacks)
+
+    @asynccontextmanager
+    async def open(self, spec: BoxSpec) -> AsyncIterator[DockerBox]:
+        """As `Sandbox.open`."""
+        rooms = await asyncio.to_thread(make_rooms, spec, box_owner())
+        client = await finish(asyncio.to_thread(connect, self._address))
+        self._open.add(spec.attempt_id)
+        box = None
+        try:
+            engine = await asyncio.to_thread(_ask_engine, client, self._image)
+            box = DockerBox(spec, rooms, client=client, engine=engine, owner=self._owner)
+            yield box
+        finally:
+            if box is not None:
+                await finish(box.halt())
+            self._open.discard(spec.attempt_id)
+            client.close()
+
+    async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
+        """As `Sandbox.sweep`: ours that are not kept nor open here, and anybody's past their deadline."""
+        return await asyncio.to_thread(self._sweep, frozenset(keep | self._open))
+
+    def _ask(self) -> _Engine:
+        with connected(self._address) as client:
+            return _ask_engine(client, self._image)
+
+    def _sweep(self, keep: frozenset[str]) -> tuple[str, ...]:
+        removed = []
+        with connected(self._address) as client:
+            try:
+                found = client.api.containers(all=True, filters={"label": f"{LABEL_APP}={APP}"})
+                for container in sorted(found, key=lambda each: str(each["Names"])):
+                    if self._is_dead(container["Labels"], keep):
+                        client.api.remove_container(container["Id"], force=True, v=True)
+                        removed.append(str(container["Names"][0]).lstrip("/"))
+            except ENGINE_ERRORS as error:
+                message = f"the sweep for left containers stopped: {explain(error)}"
+                raise SandboxError(message) from error
+        return tuple(removed)
+
+    def _is_dead(self, labels: Mapping[str, str], keep: frozenset[str]) -> bool:
+        if labels.get(LABEL_OWNER) == self._owner:
+            return labels.get(LABEL_ATTEMPT) not in keep
+        try:
+            return float(labels[LABEL_DEADLINE]) < time.time()
+        except (KeyError, ValueError):
+            return False
+
+
+class DockerBox:
+    """One open box: see `sandboxes.sandbox.Box`."""
+
+    def __init__(
+        self, spec: BoxSpec, rooms: Rooms, *, client: docker.DockerClient, engine: _Engine, owner: str
+    ) -> None:
+        self._spec = spec
+        self._rooms = rooms
+        self._client = client
+        self._engine = engine
+        self._owner = owner
+        self._layout = inner_layout(spec)
+        self._count = 0
+        self._live: dict[ContainerRun, asyncio.Future[ContainerEnd]] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """As `Box.layout`."""
+        return self._layout
+
+    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+        """As `Box.write`."""
+        await self._rooms.write(files, room=room)
+
+    async def collect(self, *, room: Room = "workspace") -> Collected:
+        """As `Box.collect`."""
+        return await self._rooms.collect(room=room)
+
+    async def run(self, command: Command) -> Ended:
+        """As `Box.run`: a fresh container."""
+        self._count += 1
+        arguments = self._arguments(command)
+        loop = asyncio.get_running_loop()
+        started = asyncio.Event()
+        streams = Streams(self._rooms.folder, self._count, self._spec.limits.stream_bytes)
+        run = ContainerRun(
+            self._client,
+            arguments,
+            idle_s=command.deadline_s + 2 * STOP_S,
+            streams=streams,
+            started=lambda: _tell(loop, started),
+        )
+        self._live[run] = end = in_own_thread(run.execute)
+        try:
+            stop = await self._watch(end, started, command)
+        finally:
+            await finish(_settle(run, end))
+            del self._live[run]
+        return self._ended(end, stop, streams)
+
+    async def halt(self) -> None:
+        """Stop what still runs."""
+        for run, end in list(self._live.items()):
+            await _settle(run, end)
+
+    async def _watch(self, end: asyncio.Future[ContainerEnd], started: asyncio.Event, command: Command) -> Stop | None:
+        starting = asyncio.create_task(started.wait())
+        try:
+            await first_of(end, starting)
+        finally:
+            starting.cancel()
+        disk = partial(over_limit, self._rooms.both, self._spec.limits.workspace_bytes)
+        return await until_end(end, deadline_s=command.deadline_s, disk=disk)
+
+    def _ended(self, end: asyncio.Future[ContainerEnd], stop: Stop | None, streams: Streams) -> Ended:
+        told = end.result() if end.done() else ContainerEnd(lost="the Docker engine stopped answering")
+        complaint = forwarder_failed(told.exit_code, streams.stderr.path)
+        if complaint:
+            raise SandboxError(complaint)
+        ending, detail = _ending(told, stop)
+        return Ended(
+            ending=ending,
+            exit_code=told.exit_code if ending is Ending.EXITED else None,
+            wall_s=told.wall_s,
+            stdout=streams.stdout.path,
+            stderr=streams.stderr.path,
+            stdout_cut=streams.stdout.cut,
+            stderr_cut=streams.stderr.cut,
+            oom_seen=told.oom_seen,
+            detail=detail,
+        )
+
+    def _arguments(self, command: Command) -> dict[str, Any]:
+        spec = self._spec
+        made = profile(spec, command, image=self._engine.image, owner=self._rooms.owner, layout=self._layout)
+        # The engine refuses more processors than there are.
+        made = replace(made, nano_cpus=min(made.nano_cpus, round(self._engine.cpus * 1_000_000_000)))
+        labels = {
+            LABEL_APP: APP,
+            LABEL_OWNER: self._owner,
+            LABEL_BOOT: BOOT_ID,
+            LABEL_ATTEMPT: spec.attempt_id,
+            LABEL_ROLE: spec.role,
+            LABEL_DEADLINE: f"{spec.deadline:.0f}",
+        }
+        return {**made.arguments(), "labels": labels, "name": self.container_name(self._count)}
+
+    def container_name(self, run: int) -> str:
+        """Name of the container of run number `run` (from 1)."""
+        owner = hashlib.sha256(self._owner.encode()).hexdigest()[:8]
+        return f"honed-{owner}-{self._spec.attempt_id}-{self._spec.role}-{run}"
+
+
+def _ending(told: ContainerEnd, stop: Stop | None) -> tuple[Ending, str]:
+    if told.lost:
+        return Ending.LOST, told.lost
+    if told.stopped_by_us:
+        return (stop.ending, stop.detail) if stop else (Ending.KILLED, "the box was closed")
+    if told.exit_code == 137 and told.oom_seen:
+        return Ending.OUT_OF_MEMORY, "killed for memory: raise [sandbox] memory_mb"
+    if told.stopped_by_others:
+        return Ending.KILLED, "somebody outside stopped the container"
+    return Ending.EXITED, ""
+
+
+async def _settle(run: ContainerRun, end: asyncio.Future[ContainerEnd]) -> None:
+    """Make sure the run is over; never raises for what the run itself raised."""
+    if not end.done():
+        in_own_thread(run.stop)
+        await asyncio.wait({end}, timeout=STOP_S)
+    if end.done():
+        end.exception()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, started: asyncio.Event) -> None:
+    loop.call_soon_threadsafe(started.set)
+
+
+def _ask_engine(client: docker.DockerClient, image: str) -> _Engine:
+    digest = image_id(client, image)
+    try:
+        info = client.info()
+    except ENGINE_ERRORS as error:
+        raise SandboxError(explain(error)) from error
+    lacks = []
+    if not any("seccomp" in option for option in info.get("SecurityOptions") or ()):
+        lacks.append("the engine runs without seccomp: system calls are not filtered")
+    for key, words in (
+        ("MemoryLimit", "memory"),
+        ("SwapLimit", "swap"),
+        ("PidsLimit", "process"),
+        ("CpuCfsQuota", "cpu"),
+    ):
+        if not info.get(key, False):
+            lacks.append(f"the engine's kernel cannot enforce the {words} limit")
+    return _Engine(str(info["ServerVersion"]), digest, float(info["NCPU"]), tuple(lacks))

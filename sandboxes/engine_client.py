@@ -1,0 +1,67 @@
+"""The Docker engine's client: an explicit address, never the command line's current context; errors with a remedy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from urllib3.exceptions import HTTPError
+
+from sandboxes.sandbox import SandboxError
+
+DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
+TIMEOUT_S = 60.0
+"""Of one request to the engine. Bounds no command: that is the deadline's work."""
+ENGINE_ERRORS = (DockerException, HTTPError, OSError)
+"""Whatever the SDK lets through when the engine refuses, breaks off or is gone."""
+
+
+def address(base_url: str | None = None) -> str:
+    """The engine's address: as given, else `DOCKER_HOST`, else the local socket."""
+    return base_url or os.environ.get("DOCKER_HOST") or DEFAULT_ADDRESS
+
+
+@contextmanager
+def connected(base_url: str) -> Iterator[docker.DockerClient]:
+    """A client that leaves no descriptor open; raises `SandboxError` if the engine does not answer. Blocking."""
+    client = connect(base_url)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def connect(base_url: str) -> docker.DockerClient:
+    """A new client, to be closed. Blocking."""
+    try:
+        return docker.DockerClient(base_url=base_url, version="auto", timeout=int(TIMEOUT_S), max_pool_size=16)
+    except ENGINE_ERRORS as error:
+        message = f"no Docker engine answers at {base_url}: start it, or set DOCKER_HOST ({_short(error)})"
+        raise SandboxError(message) from error
+
+
+def explain(error: BaseException) -> str:
+    """One line for people about an engine's error."""
+    if isinstance(error, APIError):
+        return f"the Docker engine refused: {_short(error.explanation or error)}"
+    return f"the Docker engine failed: {_short(error)}"
+
+
+def image_id(client: docker.DockerClient, image: str) -> str:
+    """`sha256:…` of the image; raises `SandboxError` if it is not there. Blocking."""
+    try:
+        found = cast("dict[str, Any]", client.api.inspect_image(image))  # type: ignore[no-untyped-call]
+        return str(found["Id"])
+    except NotFound as error:
+        message = f"the sandbox image {image} is not there: run `honed setup`"
+        raise SandboxError(message) from error
+    except ENGINE_ERRORS as error:
+        raise SandboxError(explain(error)) from error
+
+
+def _short(error: object) -> str:
+    return " ".join(str(error).split())[:300]

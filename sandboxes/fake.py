@@ -1,0 +1,189 @@
+"""A sandbox for unit tests: real folders, but a script of the test stands in for the command.
+
+The script may be a plain or an async function. Paths of the layout are host paths, so that it can read and write what
+the command line names. Deadline, stream caps, fresh homes and hostile collection work as in the real engines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Set
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from inspect import isawaitable
+from pathlib import Path
+
+from sandboxes.lay import Owner
+from sandboxes.rooms import Rooms, box_owner, make_rooms, private_folder
+from sandboxes.sandbox import (
+    BoxSpec,
+    Collected,
+    Command,
+    Ended,
+    Ending,
+    EngineFacts,
+    Layout,
+    Room,
+    SandboxError,
+)
+from sandboxes.streams import Streams
+from sandboxes.wrapper import inner_argv
+
+
+@dataclass(frozen=True)
+class FakeAnswer:
+    """What the script says became of the command; wall time, files and cut flags are made from it."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int | None = 0
+    ending: Ending = Ending.EXITED
+    oom_seen: bool = False
+    detail: str = ""
+
+
+Script = Callable[["FakeBox", Command], FakeAnswer | Awaitable[FakeAnswer]]
+
+
+class FakeSandbox:
+    """Boxes whose commands are played by `script`. `opened` keeps every box for the test to look at."""
+
+    name = "fake"
+
+    def __init__(self, script: Script, *, isolated: bool = True, broken: str = "") -> None:
+        self._script = script
+        self._isolated = isolated
+        self._broken = broken
+        self.opened: list[FakeBox] = []
+        self.swept: list[frozenset[str]] = []
+
+    async def facts(self) -> EngineFacts:
+        """As `Sandbox.facts`; raises if the fake was made `broken`."""
+        self._check()
+        return EngineFacts(self.name, "0", "host", isolated=self._isolated, lacks=("nothing is run",))
+
+    @asynccontextmanager
+    async def open(self, spec: BoxSpec) -> AsyncIterator[FakeBox]:
+        """As `Sandbox.open`."""
+        self._check()
+        box = FakeBox(spec, make_rooms(spec, box_owner()), self._script)
+        self.opened.append(box)
+        try:
+            yield box
+        finally:
+            await box.halt()
+
+    async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
+        """Nothing is ever left; what was to be kept is noted in `swept`."""
+        self.swept.append(frozenset(keep))
+        return ()
+
+    def _check(self) -> None:
+        if self._broken:
+            raise SandboxError(self._broken)
+
+
+class FakeBox:
+    """One open box; `commands` keeps what was run."""
+
+    def __init__(self, spec: BoxSpec, rooms: Rooms, script: Script) -> None:
+        self.spec = spec
+        self.commands: list[Command] = []
+        self._rooms = rooms
+        self._script = script
+        self._layout = host_layout(spec, model_url="http://127.0.0.1:18080")
+        self._running: set[asyncio.Task[FakeAnswer]] = set()
+
+    @property
+    def layout(self) -> Layout:
+        """As `Box.layout`, with host paths."""
+        return self._layout
+
+    @property
+    def workspace(self) -> Path:
+        """Host path of the workspace."""
+        return self._rooms.workspace
+
+    @property
+    def out(self) -> Path:
+        """Host path of the output folder."""
+        return self._rooms.out
+
+    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+        """As `Box.write`."""
+        await self._rooms.write(files, room=room)
+
+    async def collect(self, *, room: Room = "workspace") -> Collected:
+        """As `Box.collect`."""
+        return await self._rooms.collect(room=room)
+
+    async def run(self, command: Command) -> Ended:
+        """As `Box.run`: the script answers. What the script raises is a fault of the test and goes through."""
+        inner_argv(command, self._layout)
+        self.commands.append(command)
+        fresh_home(self._layout, self._rooms.owner)
+        began = time.monotonic()
+        task = asyncio.ensure_future(self._answer(command))
+        self._running.add(task)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=command.deadline_s)
+        finally:
+            self._running.discard(task)
+            task.cancel()
+        if task in done and task.cancelled():
+            answer = FakeAnswer(ending=Ending.KILLED, detail="the box was closed")
+        elif task in done:
+            answer = task.result()
+        else:
+            answer = FakeAnswer(ending=Ending.DEADLINE, detail=f"stopped after {command.deadline_s:g} s")
+        return self._ended(answer, time.monotonic() - began)
+
+    async def halt(self) -> None:
+        """Stop what still runs."""
+        for task in self._running:
+            task.cancel()
+
+    async def _answer(self, command: Command) -> FakeAnswer:
+        answer = self._script(self, command)
+        return await answer if isawaitable(answer) else answer
+
+    def _ended(self, answer: FakeAnswer, wall_s: float) -> Ended:
+        streams = Streams(self._rooms.folder, len(self.commands), self.spec.limits.stream_bytes)
+        streams.stdout.write(answer.stdout)
+        streams.stderr.write(answer.stderr)
+        streams.close()
+        return Ended(
+            ending=answer.ending,
+            exit_code=answer.exit_code if answer.ending is Ending.EXITED else None,
+            wall_s=wall_s,
+            stdout=streams.stdout.path,
+            stderr=streams.stderr.path,
+            stdout_cut=streams.stdout.cut,
+            stderr_cut=streams.stderr.cut,
+            oom_seen=answer.oom_seen or answer.ending is Ending.OUT_OF_MEMORY,
+            detail=answer.detail,
+        )
+
+
+def host_layout(spec: BoxSpec, *, model_url: str | None) -> Layout:
+    """The layout of an engine without a root of its own: everything under the attempt's folder."""
+    folder = spec.folder.absolute()
+    socket = spec.gateway_socket
+    return Layout(
+        workspace=str(folder / "workspace"),
+        home=str(folder / "home"),
+        tmp=str(folder / "tmp"),
+        out=str(folder / "out"),
+        tools=str(folder / "tools"),
+        gateway_socket=None if socket is None else str(socket.absolute()),
+        model_url=None if socket is None else model_url,
+    )
+
+
+def fresh_home(layout: Layout, owner: Owner) -> None:
+    """Empty home and tmp: each command starts from fresh ones."""
+    for path in (Path(layout.home), Path(layout.tmp)):
+        shutil.rmtree(path, ignore_errors=True)
+        private_folder(path, owner)

@@ -1,0 +1,106 @@
+"""Waiting for a command's end under our own deadline and disk bound."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any, TypeVar
+
+from sandboxes.sandbox import Ending
+
+T = TypeVar("T")
+
+POLL_S = 0.5
+"""Pause between two looks at the disk; longer where a look itself takes long."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why we stop a command that still runs."""
+
+    ending: Ending
+    detail: str
+
+
+async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable[[], str]) -> Stop | None:
+    """Wait for `end`; None if it came by itself, else the reason to stop now. `end` is never cancelled.
+
+    `disk` runs in a thread and returns one line if the box is over its bound.
+    """
+    loop = asyncio.get_running_loop()
+    last = loop.time() + deadline_s
+    look: asyncio.Task[str] | None = None
+    try:
+        while not end.done():
+            left = last - loop.time()
+            if left <= 0:
+                return Stop(Ending.DEADLINE, f"stopped after {deadline_s:g} s")
+            look = look or asyncio.create_task(_look(disk))
+            await first_of(end, look, within_s=left)
+            if look.done() and not end.done():
+                if detail := look.result():
+                    return Stop(Ending.KILLED, detail)
+                look = None
+        return None
+    finally:
+        if look is not None:
+            look.cancel()
+            with suppress(asyncio.CancelledError):
+                await look
+
+
+async def _look(disk: Callable[[], str]) -> str:
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(POLL_S)
+    began = loop.time()
+    detail = await asyncio.to_thread(disk)
+    await asyncio.sleep(0 if detail else 10 * (loop.time() - began))
+    return detail
+
+
+async def first_of(one: asyncio.Future[Any], other: asyncio.Future[Any], *, within_s: float | None = None) -> None:
+    """Wait until one of them is done or `within_s` seconds are over; neither is cancelled and nothing is raised."""
+    await asyncio.wait({one, other}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` to its end even while we are being cancelled; then the cancellation goes on."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError from task.exception()
+    return task.result()
+
+
+def in_own_thread(call: Callable[[], T]) -> asyncio.Future[T]:
+    """Run a long blocking call in a thread of its own, so that it holds none of the loop's few workers."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = call()
+        except Exception as caught:  # handed to whoever awaits the future
+            error = caught
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, error)
+
+    Thread(target=work, name="honed-sandbox", daemon=True).start()
+    return future

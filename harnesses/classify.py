@@ -1,0 +1,179 @@
+"""From what is known of one run to its `Outcome`: a pure function, whose rules are the rows of `_RULES` in order.
+
+The gateway's tally is the ground truth for a provider's failures: a CLI's prose is never matched, because a model can
+imitate it. Only events of the harness itself (`turn.failed`, `result`) say how the agent stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harnesses.harness import Activation
+from harnesses.outcome import POLICIES, Outcome
+from harnesses.traces.text import one_line
+from harnesses.traces.trace import Failure, Trace
+from sandboxes.gateway.policy import ProviderFailure, Tally
+from sandboxes.sandbox import Ended, Ending
+
+PROVIDER_OUTCOMES = {
+    ProviderFailure.AUTH: Outcome.AUTH,
+    ProviderFailure.QUOTA: Outcome.QUOTA,
+    ProviderFailure.RATE_LIMIT: Outcome.RATE_LIMIT,
+    ProviderFailure.OVERLOADED: Outcome.OVERLOADED,
+    ProviderFailure.SERVER_ERROR: Outcome.SERVER_ERROR,
+    ProviderFailure.MODEL_NOT_FOUND: Outcome.MODEL_NOT_FOUND,
+    ProviderFailure.BAD_REQUEST: Outcome.BAD_REQUEST,
+    ProviderFailure.CONTEXT_LENGTH: Outcome.AGENT_CONTEXT,
+    ProviderFailure.UNREACHABLE: Outcome.UNREACHABLE,
+    ProviderFailure.TIMEOUT: Outcome.UNREACHABLE,
+    ProviderFailure.CUT_STREAM: Outcome.CUT_STREAM,
+    ProviderFailure.BAD_REPLY: Outcome.CUT_STREAM,
+}
+_STOPS = {
+    "refusal": Outcome.AGENT_REFUSED,
+    "max_turns": Outcome.AGENT_TURNS,
+    "max_budget_usd": Outcome.AGENT_BUDGET,
+    "max_output_tokens": Outcome.AGENT_OUTPUT_LIMIT,
+    "prompt_too_long": Outcome.AGENT_CONTEXT,
+    "context": Outcome.AGENT_CONTEXT,
+}
+
+Verdict = tuple[Outcome, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known of a run that was started."""
+
+    ended: Ended
+    trace: Trace
+    tally: Tally
+    activation: Activation | None
+    """None: the assignment had no skill."""
+    turns_capped: bool = False
+    """The door's request cap stands for the assignment's turn limit (Codex has none of its own)."""
+    stderr: str = ""
+    """The end of the CLI's stderr: for the detail line, never for the verdict."""
+
+
+def classify(evidence: Evidence) -> Verdict:
+    """The outcome and one line for people (empty if completed)."""
+    outcome, detail = next(verdict for rule in _RULES if (verdict := rule(evidence)) is not None)
+    if POLICIES[outcome].scored and (hidden := _skill_hidden(evidence)):
+        return Outcome.SKILL_NOT_VISIBLE, hidden
+    return outcome, one_line(detail, 500)
+
+
+def provider_outcome(kind: ProviderFailure) -> Outcome:
+    """The outcome that a provider's failure is."""
+    return PROVIDER_OUTCOMES[kind]
+
+
+def _box(evidence: Evidence) -> Verdict | None:
+    ended = evidence.ended
+    match ended.ending:
+        case Ending.LOST:
+            return Outcome.SANDBOX_LOST, ended.detail or "the engine can no longer say what became of the command"
+        case Ending.OUT_OF_MEMORY:
+            return Outcome.OUT_OF_MEMORY, ended.detail or "the CLI was killed for memory"
+        case Ending.KILLED:
+            return Outcome.SANDBOX_KILLED, ended.detail or "the command was killed from outside"
+    return None
+
+
+def _completed(evidence: Evidence) -> Verdict | None:
+    ended, trace = evidence.ended, evidence.trace
+    if not trace.finished:
+        return None
+    if ended.ending is Ending.DEADLINE:
+        if trace.final_answer.strip():
+            return Outcome.COMPLETED, "the CLI did not exit after its result, and was stopped"
+        return None
+    if ended.exit_code != 0:
+        return None
+    if trace.final_answer.strip():
+        return Outcome.COMPLETED, ""
+    return Outcome.AGENT_EMPTY, "the agent ended without an answer"
+
+
+def _caps(evidence: Evidence) -> Verdict | None:
+    caps = [refusal for refusal in evidence.tally.refusals if refusal.startswith("cap:")]
+    if not caps:
+        return None
+    if evidence.tally.usage.requests == 0:
+        return Outcome.BAD_REQUEST, f"the gateway let no request through at all ({caps[0]}): check [target] max_*"
+    if caps[-1] == "cap: requests" and evidence.turns_capped:
+        return Outcome.AGENT_TURNS, "the attempt's turn limit was reached"
+    return Outcome.AGENT_BUDGET, f"the attempt's cap was reached ({caps[-1]})"
+
+
+def _provider(evidence: Evidence) -> Verdict | None:
+    tally = evidence.tally
+    if not (tally.last_request_failed and tally.failures):
+        return None
+    return provider_outcome(tally.failures[-1]), tally.last_failure or tally.failures[-1].value
+
+
+def _stopped(evidence: Evidence) -> Verdict | None:
+    outcome = _STOPS.get(evidence.trace.stop_reason)
+    return None if outcome is None else (outcome, _fatal(evidence) or evidence.trace.stop_reason)
+
+
+def _deadline(evidence: Evidence) -> Verdict | None:
+    if evidence.ended.ending is not Ending.DEADLINE:
+        return None
+    tally = evidence.tally
+    if tally.waiting_s >= SILENT_S or (tally.usage.requests == 0 and tally.waiting_s > 0):
+        return Outcome.UNREACHABLE, f"the provider had been silent for {tally.waiting_s:.0f} s at the deadline"
+    if tally.usage.requests == 0:
+        return Outcome.CLI_CRASHED, "the CLI got no model reply before the deadline; " + _stderr(evidence)
+    return Outcome.AGENT_DEADLINE, "the agent was still at work at its deadline"
+
+
+def _crashed(evidence: Evidence) -> Verdict | None:
+    ended, trace = evidence.ended, evidence.trace
+    silent = not trace.events and not trace.session_id
+    if ended.exit_code in (126, 127) and silent:
+        return Outcome.CLI_MISSING, f"the CLI could not be run (exit code {ended.exit_code}); {_stderr(evidence)}"
+    if ended.oom_seen:
+        return Outcome.OUT_OF_MEMORY, "a process in the sandbox was killed for memory and the CLI gave no result"
+    if ended.exit_code == 0 or (silent and trace.bad_lines):
+        cut = " (its stdout was cut)" if ended.stdout_cut else ""
+        return Outcome.CLI_PROTOCOL, f"no end marker in the CLI's event stream{cut}; {_stderr(evidence)}"
+    told = _fatal(evidence) or _stderr(evidence)
+    return Outcome.CLI_CRASHED, f"the CLI exited with code {ended.exit_code} and no result: {told}"
+
+
+SILENT_S = 60.0
+"""A provider that sent nothing for this long at an attempt's deadline is to blame for the deadline."""
+_RULES: tuple[Callable[[Evidence], Verdict | None], ...] = (
+    _box,
+    _completed,
+    _caps,
+    _provider,
+    _stopped,
+    _deadline,
+    _crashed,
+)
+
+
+def _skill_hidden(evidence: Evidence) -> str:
+    """Why the skill was not visible to the agent; empty if it was, or if there is none."""
+    trace, remedy = evidence.trace, "check the skill's name and frontmatter"
+    if evidence.activation is None or trace.skill_opened:
+        return ""
+    if evidence.activation == "explicit":
+        return f"the prompt named the skill, but its body did not reach the model: {remedy}; {_stderr(evidence)}"
+    if trace.skill_listed:
+        return ""
+    return f"the skill was not in the list that the agent was given: {remedy}; {_stderr(evidence)}"
+
+
+def _fatal(evidence: Evidence) -> str:
+    fatal = [event.text for event in evidence.trace.events if isinstance(event, Failure) and event.fatal]
+    return one_line(fatal[-1]) if fatal else ""
+
+
+def _stderr(evidence: Evidence) -> str:
+    return one_line("stderr: " + (evidence.stderr.strip()[-300:] or "(empty)"))

@@ -1,0 +1,255 @@
+"""What both CLI harnesses share: one attempt from the door's opening to its closing, and nothing raised but cancelling.
+
+Order: door, box, files, command, collection, reading, verdict; the door is closed whatever happens, which revokes it.
+Blocking file work and parsing run in threads. What went wrong is attributed where it went wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import structlog
+
+from harnesses.classify import Evidence, Verdict, classify
+from harnesses.clis import CliBinary
+from harnesses.harness import Activation, Assignment, Attempt
+from harnesses.outcome import Outcome
+from harnesses.traces.skill_probe import SkillProbe
+from harnesses.traces.summary import SUMMARY_CHARS, file_name, summarize
+from harnesses.traces.text import one_line
+from harnesses.traces.trace import Trace
+from harnesses.workspace import PROMPT_FILE, Laid, WorkspaceError
+from sandboxes.gateway.gateway import Door, Gateway
+from sandboxes.gateway.policy import DoorPolicy, Tally
+from sandboxes.sandbox import (
+    Box,
+    BoxSpec,
+    Collected,
+    Command,
+    Ended,
+    EngineFacts,
+    Layout,
+    Limits,
+    Sandbox,
+    SandboxError,
+)
+
+_GRACE_S = 300.0
+"""Added to the attempt's deadline before a sweep may take its box."""
+_STDERR_BYTES = 4_096
+# stdin is the prompt's file; stdout and stderr stay the box's. $0 is the prompt's path, $1 a folder to make first.
+_SHELL = 'mkdir -p -- "$1" && shift && exec "$@" < "$0"'
+
+
+@dataclass(frozen=True)
+class CliSettings:
+    """What decides a CLI attempt's result besides skill and task."""
+
+    cli: CliBinary
+    policy: DoorPolicy
+    """The template of every attempt's door: upstream, model, caps, price. Provider tools come from the assignment."""
+    activation: Activation = "explicit"
+    limits: Limits = field(default_factory=Limits)
+    summary_chars: int = SUMMARY_CHARS
+
+
+@dataclass
+class _Record:
+    """What is known of one attempt so far: an `Attempt` can be made of it at any point."""
+
+    assignment: Assignment
+    started: float = field(default_factory=time.monotonic)
+    engine: EngineFacts | None = None
+    ended: Ended | None = None
+    tally: Tally = field(default_factory=Tally)
+    trace: Trace = field(default_factory=Trace)
+    workspace: Collected = field(default_factory=lambda: Collected({}))
+
+
+class CliHarness(ABC):
+    """A `Harness` that runs one CLI in a sandbox behind the gateway."""
+
+    turns_capped = False
+    """The door's request cap stands for the turn limit."""
+
+    def __init__(self, sandbox: Sandbox, gateway: Gateway, settings: CliSettings) -> None:
+        self._sandbox = sandbox
+        self._gateway = gateway
+        self._settings = settings
+        self._log = structlog.get_logger(harness=self.name)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As `Harness.name`."""
+
+    @abstractmethod
+    def lay(self, assignment: Assignment) -> Laid:
+        """The files to write before the run; raises `WorkspaceError`."""
+
+    @abstractmethod
+    def prompt(self, assignment: Assignment) -> str:
+        """What the CLI is asked."""
+
+    @abstractmethod
+    def argv(self, assignment: Assignment, layout: Layout) -> tuple[str, ...]:
+        """The CLI's command line, its binary first; the prompt is not in it."""
+
+    @abstractmethod
+    def env(self, layout: Layout, token: str) -> Mapping[str, str]:
+        """The CLI's whole environment."""
+
+    @abstractmethod
+    def config_home(self, layout: Layout) -> str:
+        """The folder under `layout.out` that the CLI keeps its state in."""
+
+    @property
+    @abstractmethod
+    def forward(self) -> bool:
+        """It needs the loopback forwarder."""
+
+    @abstractmethod
+    def read(self, stdout: Path, out: Collected, probe: SkillProbe | None) -> Trace:
+        """The trace of what it printed and recorded."""
+
+    def settings(self) -> Mapping[str, str]:
+        """As `Harness.settings`."""
+        policy = self._settings.policy
+        return {
+            "harness": self.name,
+            "provider": policy.upstream.provider,
+            "model": policy.model,
+            "cli_version": self._settings.cli.version,
+            "activation": self._settings.activation,
+            "max_requests": str(policy.caps.requests),
+            "max_tokens": str(policy.caps.tokens),
+            "max_usd": "" if policy.caps.usd is None else f"{policy.caps.usd:g}",
+        }
+
+    async def run(self, assignment: Assignment) -> Attempt:
+        """As `Harness.run`."""
+        record = _Record(assignment)
+        verdict = await self._conduct(record)
+        return await self._attempt(record, (verdict[0], one_line(verdict[1], 500)))
+
+    async def _conduct(self, record: _Record) -> Verdict:
+        """Do it all, and say what came of it, whatever goes wrong."""
+        try:
+            laid = self.lay(record.assignment)
+            if not self._settings.cli.present:
+                return Outcome.CLI_MISSING, f"{self._settings.cli.path} is missing"
+            record.engine = await self._sandbox.facts()
+            door = await self._gateway.open(record.assignment.attempt_id, self._policy(record.assignment))
+            try:
+                return await self._in_box(record, laid, door)
+            finally:
+                record.tally = replace(await door.close(), waiting_s=record.tally.waiting_s)
+        except WorkspaceError as error:
+            return Outcome.SKILL_NOT_VISIBLE, str(error)
+        except SandboxError as error:
+            started = record.ended is not None
+            return (Outcome.SANDBOX_LOST if started else Outcome.SANDBOX_START), str(error)
+        except OSError as error:
+            self._log.exception("attempt_failed", attempt=record.assignment.attempt_id)
+            return Outcome.SANDBOX_LOST, f"the host failed: {type(error).__name__}: {error.strerror or error}"
+        except Exception as error:
+            # A fault of our own: told aloud, and never a score of the agent's.
+            self._log.exception("attempt_failed", attempt=record.assignment.attempt_id)
+            return Outcome.CLI_PROTOCOL, f"honed could not read the run ({type(error).__name__}): please report it"
+
+    def _policy(self, assignment: Assignment) -> DoorPolicy:
+        policy = replace(self._settings.policy, provider_tools=assignment.provider_tools)
+        if self.turns_capped:
+            caps = replace(policy.caps, requests=min(policy.caps.requests, assignment.max_turns))
+            policy = replace(policy, caps=caps)
+        return policy
+
+    async def _in_box(self, record: _Record, laid: Laid, door: Door) -> Verdict:
+        assignment = record.assignment
+        spec = BoxSpec(
+            attempt_id=assignment.attempt_id,
+            folder=assignment.folder,
+            deadline=time.time() + assignment.deadline_s + _GRACE_S,
+            gateway_socket=door.socket,
+            mounts=(self._settings.cli.mount,),
+            limits=self._settings.limits,
+        )
+        async with self._sandbox.open(spec) as box:
+            await self._write(box, assignment, laid)
+            record.ended = await box.run(self._command(assignment, box.layout, door.token))
+            waiting = door.tally().waiting_s
+            record.tally = replace(await door.close(), waiting_s=waiting)
+            record.workspace = await box.collect()
+            out = await box.collect(room="out")
+        return await self._judged(record, record.ended, out)
+
+    async def _write(self, box: Box, assignment: Assignment, laid: Laid) -> None:
+        await box.write(laid.workspace)
+        prompt = self.prompt(assignment).encode("utf-8", "replace")
+        await box.write({**laid.out, PROMPT_FILE: prompt}, room="out")
+
+    def _command(self, assignment: Assignment, layout: Layout, token: str) -> Command:
+        start = ("/bin/sh", "-c", _SHELL, f"{layout.out}/{PROMPT_FILE}", self.config_home(layout))
+        return Command(
+            argv=(*start, *self.argv(assignment, layout)),
+            env=self.env(layout, token),
+            deadline_s=assignment.deadline_s,
+            forward=self.forward,
+        )
+
+    async def _judged(self, record: _Record, ended: Ended, out: Collected) -> Verdict:
+        assignment, skill = record.assignment, record.assignment.skill
+        probe = None if skill is None else SkillProbe(skill.name, skill.text)
+        trace = await asyncio.to_thread(self.read, ended.stdout, out, probe)
+        record.trace = replace(trace, turns=trace.turns or record.tally.usage.requests)
+        evidence = Evidence(
+            ended=ended,
+            trace=record.trace,
+            tally=record.tally,
+            activation=None if skill is None else assignment.activation,
+            turns_capped=self.turns_capped and assignment.max_turns <= self._settings.policy.caps.requests,
+            stderr=await asyncio.to_thread(_tail, ended.stderr),
+        )
+        return classify(evidence)
+
+    async def _attempt(self, record: _Record, verdict: Verdict) -> Attempt:
+        outcome, detail = verdict
+        told = f"{outcome.value}{f' ({detail})' if detail else ''}"
+        summary = summarize(record.trace, outcome=told, limit=self._settings.summary_chars)
+        await asyncio.to_thread(write_summary, record.assignment.folder, self.name, summary)
+        return Attempt(
+            attempt_id=record.assignment.attempt_id,
+            outcome=outcome,
+            detail=detail,
+            trace=record.trace,
+            summary=summary,
+            workspace=record.workspace,
+            usage=record.tally.usage,
+            wall_s=time.monotonic() - record.started,
+            versions={self._settings.cli.name: self._settings.cli.version},
+            engine=record.engine,
+        )
+
+
+def write_summary(folder: Path, harness: str, summary: str) -> None:
+    """Keep the summary in the attempt's folder; a disk that refuses costs the file, not the attempt."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / file_name(harness)).write_text(summary, encoding="utf-8")
+    except OSError as error:
+        structlog.get_logger().warning("summary_not_written", folder=str(folder), error=str(error))
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _STDERR_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""  # stderr only explains; the verdict never rests on it

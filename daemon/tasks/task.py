@@ -50,7 +50,10 @@ class Task:
     timeout_s: float = 600.0
     verifier_timeout_s: float = 120.0
     digest: str = ""
-    """`sha256:` of everything above with file contents; filled by the loader."""
+    """`sha256:` of what decides a result, with file contents and the scorer's version; filled by the loader.
+
+    Split, group, weight and protect are not in it: changing them re-runs nothing.
+    """
 
     def file_bytes(self) -> dict[str, bytes]:
         """The files for the workspace."""
@@ -103,6 +106,6 @@ class TaskSet:
 
     @property
     def digest(self) -> str:
-        """`sha256:` over every task's id, split and digest."""
-        rows = [[task.id, task.split, task.digest] for task in self.tasks]
+        """`sha256:` over every task's id, split, group, weight, protection and digest."""
+        rows = [[task.id, task.split, task.group, task.weight, task.protect, task.digest] for task in self.tasks]
         return "sha256:" + hashlib.sha256(json.dumps(rows).encode()).hexdigest()

@@ -1,0 +1,46 @@
+"""What a task is, as one digest; and which tasks give an agent the same work.
+
+The digest names what decides a result: prompt, files, gold, tests, scorer with options and version, and the bounds.
+Split, group, weight and protection decide what is made of a result, so changing them re-runs nothing (they count in
+`TaskSet.digest`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from daemon.tasks.task import Task
+
+
+def task_digest(task: Task, *, scorer_version: int) -> str:
+    """`sha256:…` of everything that decides a result; reads every file of the task."""
+    return _sha256(
+        {
+            "id": task.id,
+            "prompt": task.prompt,
+            "files": file_digests(task.files),
+            "tests": file_digests(task.tests),
+            "answer": task.answer,
+            "scorer": [task.scorer.name, scorer_version, dict(task.scorer.options)],
+            "timeout_s": task.timeout_s,
+            "verifier_timeout_s": task.verifier_timeout_s,
+        }
+    )
+
+
+def work_digest(task: Task) -> str:
+    """`sha256:…` of what the agent sees: two tasks that share it are the same work whatever their ids."""
+    return _sha256({"prompt": " ".join(task.prompt.split()), "files": file_digests(task.files)})
+
+
+def file_digests(files: Mapping[str, Path]) -> list[list[str]]:
+    """[path, sha256 of the content], ordered by path."""
+    return [[path, hashlib.sha256(source.read_bytes()).hexdigest()] for path, source in sorted(files.items())]
+
+
+def _sha256(plain: object) -> str:
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,176 @@
+"""`tasks.jsonl`: one task a line, as a JSON object.
+
+Keys: id, prompt, scorer, files, answer, tests, split, group, weight, protect, timeout_s, verifier_timeout_s. Every
+error names file, line and key. A byte-order mark, CRLF line ends and blank lines are tolerated.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+
+from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
+from daemon.tasks.task import ScorerSpec, Split, Task, TaskError
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+
+def _id(value: Any) -> Any:
+    """Ids may be whole numbers: public sets mix them with texts."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _mapping(value: Any) -> Any:
+    """A list of paths means that each file keeps its path."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if len(set(value)) < len(value):
+            msg = "names a file twice"
+            raise ValueError(msg)
+        return {item: item for item in value}
+    return value
+
+
+Files = Annotated[dict[str, str], BeforeValidator(_mapping)]
+Seconds = Annotated[float, Field(gt=0, le=7 * 86_400, allow_inf_nan=False)]
+
+
+class Row(BaseModel):
+    """One line, before its files are looked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: Annotated[str, BeforeValidator(_id)]
+    prompt: str = Field(min_length=1)
+    scorer: str | dict[str, JsonValue]
+    files: Files = Field(default_factory=dict)
+    answer: JsonValue = None
+    tests: Files = Field(default_factory=dict)
+    split: Split | None = None
+    group: str = Field(default="", max_length=200)
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    protect: bool = False
+    timeout_s: Seconds = 600.0
+    verifier_timeout_s: Seconds = 120.0
+
+
+def read_jsonl(file: Path) -> list[tuple[str, Task]]:
+    """Every task with the place it was read from (`tasks.jsonl:3`); raises `TaskError` at the first bad line."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        msg = f"{file}: cannot be read ({error.strerror}): check [tasks] path"
+        raise TaskError(msg) from error
+    tasks = []
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if line.strip():
+            where = f"{file}:{number}"
+            tasks.append((where, _task(where, file.parent, _row(where, line))))
+    return tasks
+
+
+def _row(where: str, line: bytes) -> Row:
+    if len(line) > MAX_LINE_BYTES:
+        msg = f"{where}: the line is longer than {MAX_LINE_BYTES} bytes: put large content into files"
+        raise TaskError(msg)
+    try:
+        plain = json.loads(line.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        msg = f"{where}: is not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
+        raise TaskError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"{where}: is not one JSON object on one line: {error}"
+        raise TaskError(msg) from error
+    if not isinstance(plain, dict):
+        msg = f"{where}: is a JSON {type(plain).__name__}: each line must be an object with id, prompt and scorer"
+        raise TaskError(msg)
+    try:
+        return Row.model_validate(plain)
+    except ValidationError as error:
+        raise TaskError(f"{where}: {_first(error)}") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        names = [name for name, _ in pairs]
+        msg = f"key {next(name for name in names if names.count(name) > 1)!r} is there twice"
+        raise ValueError(msg)
+    return plain
+
+
+def _no_constant(name: str) -> float:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def _first(error: ValidationError) -> str:
+    """The first of pydantic's complaints as one line with key and remedy."""
+    errors = error.errors(include_url=False)
+    first = errors[0]
+    key = ".".join(str(part) for part in first["loc"])
+    text = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        text = f"unknown key: use {', '.join(Row.model_fields)}"
+    elif first["type"] == "missing":
+        text = "is missing: every task needs id, prompt and scorer"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{key}: {text}{more}"
+
+
+def _task(where: str, folder: Path, row: Row) -> Task:
+    try:
+        check_task_id(row.id)
+    except ValueError as error:
+        raise TaskError(f"{where}: id: {error}") from error
+    if not row.prompt.strip():
+        msg = f"{where}: prompt: is blank: say what the agent is to do"
+        raise TaskError(msg)
+    if not _finite(row.answer):
+        msg = f"{where}: answer: holds a number that is not finite"
+        raise TaskError(msg)
+    return Task(
+        **{
+            **row.model_dump(exclude={"files", "tests", "scorer"}),
+            "scorer": _scorer(where, row.scorer),
+            "files": _files(f"{where}: files", folder, row.files, shown=True),
+            "tests": _files(f"{where}: tests", folder, row.tests, shown=False),
+        }
+    )
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(_finite(item) for item in value.values())
+    return all(_finite(item) for item in value) if isinstance(value, list) else True
+
+
+def _scorer(where: str, scorer: str | dict[str, Any]) -> ScorerSpec:
+    if isinstance(scorer, str):
+        return ScorerSpec(name=scorer)
+    name = scorer.get("name")
+    if not isinstance(name, str):
+        msg = f'{where}: scorer: needs a name: write "scorer": {{"name": "numeric", "tolerance": 0.01}}'
+        raise TaskError(msg)
+    return ScorerSpec(name=name, options={key: value for key, value in scorer.items() if key != "name"})
+
+
+def _files(where: str, folder: Path, files: Mapping[str, str], *, shown: bool) -> dict[str, Path]:
+    found = {}
+    for path, source in files.items():
+        try:
+            (workspace_path if shown else inside_path)(path)
+            found[path] = host_file(folder, source)
+        except ValueError as error:
+            raise TaskError(f"{where}: {error}") from error
+    clash = clashing(list(found))
+    if clash is not None:
+        msg = f"{where}: {clash!r} is both a file and a folder"
+        raise TaskError(msg)
+    return found

@@ -1,0 +1,87 @@
+"""Scorers by name, their options checked at load time, and the one call that scores a result.
+
+`score_task` is the boundary: whatever goes wrong inside leaves it as `VerifierError`, and feedback without gold.
+"""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from daemon.tasks.feedback import without_gold
+from daemon.tasks.scorers.numeric import NUMERIC
+from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.spreadsheet import SPREADSHEET_CELLS
+from daemon.tasks.scorers.text import EXACT_MATCH, TOKEN_F1
+from daemon.tasks.task import Score, ScorerSpec, Task, TaskError
+
+SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
+    {kind.name: kind for kind in (EXACT_MATCH, TOKEN_F1, NUMERIC, SPREADSHEET_CELLS)}
+)
+
+
+def scorer_kind(spec: ScorerSpec) -> ScorerKind[Any]:
+    """The kind that a spec names; raises `TaskError` listing the names there are."""
+    if spec.name not in SCORERS:
+        msg = f"scorer: there is no scorer {spec.name!r}: use one of {', '.join(sorted(SCORERS))}"
+        raise TaskError(msg)
+    return SCORERS[spec.name]
+
+
+def check_scorer(task: Task) -> None:
+    """Raise `TaskError` if the task's scorer, its options or what it needs of the task is wrong."""
+    kind = scorer_kind(task.scorer)
+    try:
+        kind.check(task, kind.parse(dict(task.scorer.options)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "options"
+        msg = f"scorer.{key}: {_plain(first['msg'])}: {kind.name} takes {', '.join(kind.options.model_fields)}"
+        raise TaskError(msg) from error
+    except ValueError as error:
+        raise TaskError(str(error)) from error
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def build_scorer(spec: ScorerSpec, context: Context | None = None) -> Scorer:
+    """A ready scorer; raises `TaskError` for a wrong name or option."""
+    kind = scorer_kind(spec)
+    try:
+        options = kind.parse(dict(spec.options))
+    except ValidationError as error:
+        msg = f"scorer {spec.name}: {error.errors(include_url=False)[0]['msg']}"
+        raise TaskError(msg) from error
+    return kind.build(options, context or Context())
+
+
+async def score_task(task: Task, result: Result, context: Context | None = None) -> Score:
+    """Score one result. Raises only `VerifierError` (the attempt is invalid) and `CancelledError`."""
+    try:
+        score = await build_scorer(task.scorer, context).score(task, result)
+    except VerifierError:
+        raise
+    # The boundary: a bug or a full disk while scoring must not look like a bad answer.
+    except Exception as error:
+        msg = f"task {task.id}: scorer {task.scorer.name} failed: {type(error).__name__}: {error}"
+        raise VerifierError(msg) from error
+    if not (math.isfinite(score.value) and 0.0 <= score.value <= 1.0):
+        msg = f"task {task.id}: scorer {task.scorer.name} gave {score.value!r}, which is no score from 0 to 1"
+        raise VerifierError(msg)
+    return without_gold(score, task)
+
+
+class TaskScorer:
+    """A `Scorer` for any task: looks the task's own scorer up for each result."""
+
+    def __init__(self, context: Context | None = None) -> None:
+        self._context = context
+
+    async def score(self, task: Task, result: Result) -> Score:
+        """As `score_task`."""
+        return await score_task(task, result, self._context)

@@ -1,0 +1,72 @@
+"""The `Scorer` protocol: what an agent left behind goes in, a `Score` comes out.
+
+Invariants: a scorer reads only the result and the task's own gold; what it cannot decide is a `VerifierError`, which
+makes the attempt invalid; its feedback names what failed and never what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from daemon.tasks.task import Score, Task
+from sandboxes.sandbox import Collected, Sandbox
+
+
+class VerifierError(Exception):
+    """The scorer itself failed: the attempt is invalid, never a score. The message names what to mend."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an attempt left behind: hostile data, both of it."""
+
+    final_answer: str = ""
+    workspace: Collected = field(default_factory=lambda: Collected(files={}))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What scorers may use besides the task: only `test_script` needs any of it."""
+
+    sandbox: Sandbox | None = None
+    """Where a task's test script runs; None: such tasks cannot be scored."""
+    folder: Path | None = None
+    """Host folder for scratch; each score makes its own folder in it and removes it. None: the system's."""
+
+
+class Options(BaseModel):
+    """Base of every scorer's options: an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Scorer(Protocol):
+    """A way to score, with its options already given."""
+
+    async def score(self, task: Task, result: Result) -> Score:
+        """Score one result; raises `VerifierError` if it cannot be decided."""
+
+
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+
+@dataclass(frozen=True)
+class ScorerKind(Generic[OptionsT]):
+    """A named way to score, as the registry keeps it."""
+
+    name: str
+    version: int
+    """Raised whenever the same result may score otherwise: part of every task's digest."""
+    options: type[OptionsT]
+    check: Callable[[Task, OptionsT], None]
+    """Raises `ValueError` ("key: what and remedy") if the task lacks what this scorer needs."""
+    build: Callable[[OptionsT, Context], Scorer]
+
+    def parse(self, raw: Any) -> OptionsT:
+        """Options from plain data; raises pydantic's `ValidationError`."""
+        return self.options.model_validate(raw)

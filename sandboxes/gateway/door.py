@@ -1,0 +1,153 @@
+"""One attempt's door: it checks a request against the policy, relays it, and keeps the book.
+
+The order of checks is fixed: path, dialect, token, body, model, content, caps. Bodies and keys are never logged.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from sandboxes.gateway.cleaning import clean
+from sandboxes.gateway.dialects import Dialect, Refusal, error_json, final_status, route
+from sandboxes.gateway.headers import presents
+from sandboxes.gateway.ledger import Ledger
+from sandboxes.gateway.listener import Listener
+from sandboxes.gateway.policy import DoorPolicy, Provider, ProviderFailure, Tally
+from sandboxes.gateway.relay import Note, Relay, failed_answer
+from sandboxes.gateway.requests import read_json
+from sandboxes.gateway.upstream import UpstreamClient, UpstreamFailed
+
+log = structlog.get_logger(__name__)
+
+
+class ModelDoor:
+    """A `Door` onto a real provider. Made by `ModelGateway.open`."""
+
+    def __init__(self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient) -> None:
+        self._attempt_id = attempt_id
+        self._policy = policy
+        self._ledger = Ledger(policy)
+        self._relay = Relay(policy, self._ledger, client)
+        self._token = f"honed-dummy-{secrets.token_hex(16)}"
+        self._listener: Listener | None = None
+        self._socket = Path()
+
+    @property
+    def socket(self) -> Path:
+        """Host path of the socket."""
+        return self._socket
+
+    @property
+    def token(self) -> str:
+        """The dummy key that requests must carry."""
+        return self._token
+
+    async def listen(self, sockets: Path) -> None:
+        """Open the socket below `sockets`; raises `SandboxError`."""
+        self._listener = await Listener.start(sockets, self._handle)
+        self._socket = self._listener.socket
+
+    def tally(self) -> Tally:
+        """What went through so far."""
+        return self._ledger.tally
+
+    async def close(self) -> Tally:
+        """Revoke; safe to call twice."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+        return self._ledger.tally
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        started = time.monotonic()
+        note = Note()
+        try:
+            return await self._serve(request, note)
+        except Refusal as refusal:
+            self._ledger.refuse(refusal.what)
+            note.refusal = refusal.what
+            return self._refused(refusal, route(request.method, request.path))
+        except UpstreamFailed as failure:
+            self._ledger.failed(failure.kind, failure.line)
+            note.failure = failure.kind
+            return failed_answer(self._policy.upstream, failure)
+        except Exception as error:  # a fault of ours must not look like the agent's, nor be retried
+            return self._our_fault(error, note)
+        finally:
+            self._log(request, note, time.monotonic() - started)
+
+    async def _serve(self, request: web.BaseRequest, note: Note) -> web.StreamResponse:
+        if request.method == "HEAD" and request.path == "/api/hello":
+            return web.Response()
+        dialect = note.dialect = route(request.method, request.path)
+        listing = request.method == "GET" and request.path.removeprefix("/v1") == "/models"
+        if dialect is None and not listing:
+            line = f"{request.method} {request.path}"[:100]
+            raise Refusal(f"path: {request.path[:100]}", f"{line} is not served here", status=403)
+        if dialect is not None and dialect.provider != self._policy.upstream.provider:
+            raise Refusal(f"dialect: {dialect}", f"this attempt speaks {self._policy.upstream.provider}, not {dialect}")
+        if not presents(request.headers, self._token):
+            raise Refusal("token", "the request does not carry this attempt's own key", status=401)
+        if dialect is None:
+            return web.json_response(_models(self._policy))
+        body = await read_json(request)
+        self._check_model(body)
+        self._ledger.removed(clean(dialect, body, self._policy.provider_tools))
+        return await self._relay.run(request, dialect, body, note)
+
+    def _check_model(self, body: dict[str, Any]) -> None:
+        asked = body.get("model")
+        if asked != self._policy.model:
+            name = str(asked)[:100]
+            why = f"this attempt may use the model {self._policy.model!r} only, not {name!r}"
+            raise Refusal(f"model: {name}", why)
+
+    def _refused(self, refusal: Refusal, dialect: Dialect | None) -> web.Response:
+        provider: Provider = dialect.provider if dialect else self._policy.upstream.provider
+        status = refusal.status or final_status(provider)
+        body = error_json(provider, refusal.message, code="honed_policy", status=status)
+        return web.json_response(body, status=status, headers={"x-should-retry": "false"})
+
+    def _our_fault(self, error: Exception, note: Note) -> web.Response:
+        note.failure = ProviderFailure.SERVER_ERROR
+        # Only the type: a traceback may show the request, and headers with the key.
+        log.error("gateway fault", attempt=self._attempt_id, error=type(error).__name__, where=_where(error))
+        line = f"the gateway itself failed ({type(error).__name__} at {_where(error)}): please report it"
+        self._ledger.failed(ProviderFailure.SERVER_ERROR, line)
+        provider = self._policy.upstream.provider
+        status = final_status(provider)
+        body = error_json(provider, line, code="honed_fault", status=status)
+        return web.json_response(body, status=status, headers={"x-should-retry": "false"})
+
+    def _log(self, request: web.BaseRequest, note: Note, seconds: float) -> None:
+        log.info(
+            "model request",
+            attempt=self._attempt_id,
+            dialect=str(note.dialect or request.path[:40]),
+            status=note.status,
+            refusal=note.refusal,
+            failure=None if note.failure is None else note.failure.value,
+            input_tokens=note.usage.input_tokens,
+            output_tokens=note.usage.output_tokens,
+            estimated=note.estimated,
+            retries=note.retries,
+            ms=round(seconds * 1000),
+        )
+
+
+def _models(policy: DoorPolicy) -> dict[str, Any]:
+    entry = {"id": policy.model, "object": "model", "type": "model", "display_name": policy.model, "owned_by": "honed"}
+    return {"object": "list", "data": [entry], "models": [], "has_more": False}
+
+
+def _where(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "?" if trace is None else f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"

@@ -1,0 +1,91 @@
+"""`ModelGateway`: the real gateway. It holds the connections to providers; each attempt gets a door of its own.
+
+The real key stays in this process: it is added to a request as it leaves and masked in whatever comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+import aiohttp
+import structlog
+
+from sandboxes.gateway.door import ModelDoor
+from sandboxes.gateway.failures import host_of
+from sandboxes.gateway.listener import remove_dead
+from sandboxes.gateway.upstream import UpstreamClient, Waits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandboxes.gateway.policy import DoorPolicy, Tally
+
+log = structlog.get_logger(__name__)
+
+CONCURRENCY = 16
+
+
+class ModelGateway:
+    """A `Gateway`. Used from one event loop."""
+
+    def __init__(self, sockets: Path, *, waits: Waits | None = None, concurrency: int = CONCURRENCY) -> None:
+        """Nothing is opened yet.
+
+        `sockets`: folder for the doors' sockets, this gateway's own. `concurrency`: requests under way at once at one
+        provider, over all doors. `waits`: clock, sleep and jitter, injectable for tests.
+        """
+        self._sockets = sockets
+        self._waits = waits or Waits(rng=random.Random())  # noqa: S311 - jitter, no secret
+        self._concurrency = concurrency
+        self._session: aiohttp.ClientSession | None = None
+        self._clients: dict[tuple[str, str], UpstreamClient] = {}
+        self._doors: set[_Door] = set()
+
+    async def open(self, attempt_id: str, policy: DoorPolicy) -> ModelDoor:
+        """A new door for one attempt; raises `SandboxError` if its socket cannot be made."""
+        if self._session is None:
+            self._session = self._connect()
+            dead = await asyncio.to_thread(remove_dead, self._sockets)
+            if dead:
+                log.info("removed dead gateway sockets", doors=dead)
+        door = _Door(attempt_id, policy, self._client(policy), self._doors)
+        await door.listen(self._sockets)
+        self._doors.add(door)
+        return door
+
+    async def close(self) -> None:
+        """Close every door and the upstream connections."""
+        await asyncio.gather(*(door.close() for door in list(self._doors)))
+        session, self._session = self._session, None
+        self._clients.clear()
+        if session is not None:
+            await session.close()
+
+    def _client(self, policy: DoorPolicy) -> UpstreamClient:
+        assert self._session is not None
+        key = (policy.upstream.provider, host_of(policy.upstream.base_url))
+        if key not in self._clients:
+            self._clients[key] = UpstreamClient(self._session, self._waits, concurrency=self._concurrency)
+        return self._clients[key]
+
+    def _connect(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._waits.connect_s),
+            trust_env=False,
+        )
+
+
+class _Door(ModelDoor):
+    """A door that takes itself off the gateway's list."""
+
+    def __init__(self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient, doors: set[_Door]) -> None:
+        super().__init__(attempt_id, policy, client)
+        self._doors = doors
+
+    async def close(self) -> Tally:
+        self._doors.discard(self)
+        return await super().close()

@@ -1,0 +1,157 @@
+"""Relays one admitted request: sends it, passes the answer on chunk by chunk, and settles what it used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from sandboxes.gateway.dialects import Dialect, error_json, final_status
+from sandboxes.gateway.failures import classify_error, failure_line
+from sandboxes.gateway.headers import downstream_headers, upstream_headers
+from sandboxes.gateway.ledger import Ledger, Reserve, Ticket
+from sandboxes.gateway.live import Broken, Live
+from sandboxes.gateway.meter import settle
+from sandboxes.gateway.policy import DoorPolicy, ProviderFailure, Upstream, Usage
+from sandboxes.gateway.scrub import KeyScrubber, scrubbed
+from sandboxes.gateway.upstream import Call, UpstreamClient, UpstreamFailed
+from sandboxes.gateway.usage import Counts, estimated_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+DEFAULT_OUTPUT = 32_000
+"""Output tokens reserved where a request declares no bound."""
+SLOW_CLIENT_S = 60.0
+"""A client that takes nothing for so long is given up: it holds a slot that others wait for."""
+_AS_IT_IS = {ProviderFailure.BAD_REQUEST, ProviderFailure.CONTEXT_LENGTH, ProviderFailure.MODEL_NOT_FOUND}
+
+
+@dataclass
+class Note:
+    """What one request comes to, for its log line."""
+
+    dialect: Dialect | None = None
+    status: int | None = None
+    refusal: str | None = None
+    failure: ProviderFailure | None = None
+    usage: Usage = field(default_factory=Usage)
+    estimated: bool = False
+    retries: int = 0
+
+
+class Relay:
+    """Relays the requests of one door."""
+
+    def __init__(self, policy: DoorPolicy, ledger: Ledger, client: UpstreamClient) -> None:
+        self._policy = policy
+        self._ledger = ledger
+        self._client = client
+
+    async def run(
+        self, request: web.BaseRequest, dialect: Dialect, body: dict[str, Any], note: Note
+    ) -> web.StreamResponse:
+        """Admit, send, pass on, settle. Raises `Refusal` at a cap and `UpstreamFailed` where nothing was passed on."""
+        upstream = self._policy.upstream
+        payload = json.dumps(body, separators=(",", ":")).encode()
+        query = "?beta=true" if request.query.get("beta") == "true" else ""
+        call = Call(upstream, dialect, query, upstream_headers(request.headers, upstream), payload)
+        free = dialect is Dialect.COUNT_TOKENS
+        ticket = await self._ledger.admit(Reserve(0, 0) if free else _reserve(body, len(payload)))
+        counts: Counts | None = None
+        answered = False
+        try:
+            async with self._client.exchange(call, lambda: self._retried(note)) as live:
+                answered = True
+                ticket.hear()
+                try:
+                    return await self._pass_on(request, live, note, ticket)
+                finally:
+                    known, final = live.counts()
+                    counts = settle(known, final=final, sent=len(payload), received=live.received)
+                    note.estimated = not final
+        except asyncio.CancelledError:
+            # Cut by us while the provider may have been working: at least the input was used.
+            counts = counts or Counts(estimated_tokens(len(payload)))
+            note.estimated = True
+            raise
+        finally:
+            note.usage = await self._ledger.settle(ticket, Counts() if free and counts else counts, answered=answered)
+
+    async def _pass_on(self, request: web.BaseRequest, live: Live, note: Note, ticket: Ticket) -> web.StreamResponse:
+        response = web.StreamResponse(status=live.status, headers=downstream_headers(live.headers))
+        note.status = live.status
+        try:
+            await response.prepare(request)
+            async for chunk in _masked(live, self._policy.upstream):
+                async with asyncio.timeout(SLOW_CLIENT_S):
+                    await response.write(chunk)
+                ticket.hear()
+            await response.write_eof()
+        except Broken as broken:
+            line = failure_line(self._policy.upstream, broken.kind, detail=broken.detail)
+            self._failed(note, broken.kind, line)
+            _cut(request)
+            return response
+        except (ConnectionError, TimeoutError):
+            _cut(request)  # the client is gone, or takes nothing: no failure of the provider
+            return response
+        error = live.meter.error if live.meter is not None else None
+        if error is None:
+            self._ledger.succeeded()
+        else:
+            kind = classify_error(error)
+            detail = scrubbed(error.message, self._policy.upstream)
+            self._failed(note, kind, failure_line(self._policy.upstream, kind, detail=detail))
+        return response
+
+    def _failed(self, note: Note, kind: ProviderFailure, line: str) -> None:
+        note.failure = kind
+        self._ledger.failed(kind, line)
+
+    def _retried(self, note: Note) -> None:
+        note.retries += 1
+        self._ledger.retried()
+
+
+def failed_answer(upstream: Upstream, failure: UpstreamFailed) -> web.Response:
+    """What the sandbox is told when the provider did not answer: never anything its CLI would try again.
+
+    A provider's own words about the request itself are kept, because CLIs act on them (a context that is too long).
+    """
+    headers = {"x-should-retry": "false"}
+    own_words = failure.kind in _AS_IT_IS and failure.body
+    if own_words and (upstream.provider == "openai" or failure.status in {400, 413}):
+        status = 400 if upstream.provider == "openai" else failure.status or 400
+        return web.Response(body=failure.body, status=status, content_type="application/json", headers=headers)
+    status = final_status(upstream.provider)
+    body = error_json(upstream.provider, failure.line, code=failure.kind.value, status=status)
+    return web.json_response(body, status=status, headers=headers)
+
+
+async def _masked(live: Live, upstream: Upstream) -> AsyncIterator[bytes]:
+    scrubber = KeyScrubber(upstream)
+    async for chunk in live.chunks():
+        passed = scrubber.feed(chunk)
+        if passed:
+            yield passed
+    rest = scrubber.flush()
+    if rest:
+        yield rest
+
+
+def _reserve(body: dict[str, Any], size: int) -> Reserve:
+    declared = [body.get(key) for key in ("max_output_tokens", "max_completion_tokens", "max_tokens")]
+    bounds = [value for value in declared if isinstance(value, int) and value > 0]
+    choices = body.get("n")
+    times = choices if isinstance(choices, int) and choices > 1 else 1
+    return Reserve(estimated_tokens(size), min(bounds, default=DEFAULT_OUTPUT) * times)
+
+
+def _cut(request: web.BaseRequest) -> None:
+    """Break the connection off, so that the client sees that the answer is not whole."""
+    if request.transport is not None:
+        request.transport.close()

@@ -15,7 +15,7 @@ from docker.types import LogConfig, Ulimit
 from docker.types import Mount as DockerMount
 
 from sandboxes.lay import Owner
-from sandboxes.sandbox import BoxSpec, Command, Layout, Mount
+from sandboxes.sandbox import VERIFIER_OUT, BoxSpec, Command, Layout, Mount
 from sandboxes.wrapper import FORWARD_PORT, FORWARD_SCRIPT, FORWARD_TARGET, PATH, inner_argv
 
 GATEWAY_FOLDER = "/run/gateway"
@@ -29,7 +29,7 @@ def inner_layout(spec: BoxSpec) -> Layout:
         workspace="/workspace",
         home="/home/agent",
         tmp="/tmp",  # noqa: S108 - the box's own tmpfs
-        out="/out",
+        out=VERIFIER_OUT if spec.role == "verifier" else "/out",
         tools="/opt/agents",
         gateway_socket=None if socket is None else f"{GATEWAY_FOLDER}/{socket.name}",
         model_url=None if socket is None else f"http://127.0.0.1:{FORWARD_PORT}",

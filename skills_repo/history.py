@@ -1,0 +1,91 @@
+"""The `SkillHistory` seam: a skill's versions as commits; the real one is `repository.py`, the fake `fake.py`.
+
+Invariants: nobody's working tree, index, stash or configuration is touched; a branch moves only from where the caller
+saw it, and only once every commit exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from skills_repo.skill import Skill
+
+
+class RepositoryError(Exception):
+    """The repository cannot be used; `str()` is one line: what, and the command that mends it."""
+
+
+class RefMovedError(RepositoryError):
+    """Somebody else moved the branch: read it again and start from there."""
+
+
+@dataclass(frozen=True)
+class Author:
+    """Whose name commits carry, as author and committer."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True)
+class EditCommit:
+    """One commit to make."""
+
+    skill: Skill
+    """The skill after it."""
+    message: str
+    """Whole message, trailers included (`message.compose`)."""
+
+
+@dataclass(frozen=True)
+class SkillCommit:
+    """One commit that changed the skill."""
+
+    commit: str
+    parents: tuple[str, ...]
+    author: Author
+    when: float
+    """Unix time of the author's date."""
+    subject: str
+    trailers: Mapping[str, str]
+    """The `Honed-…` trailers; empty for people's commits."""
+    kind: Literal["edit", "revert", "human"]
+    reverts: str | None = None
+    """For a revert, the commit taken back."""
+    reason: str = ""
+    """For a revert, what its author wrote beside git's own sentence."""
+
+
+class SkillHistory(Protocol):
+    """One skill's history in one repository. Every method raises `RepositoryError`."""
+
+    @property
+    def branch(self) -> str:
+        """Full name of the branch that edits go to: `refs/heads/honed/<skill name>`."""
+
+    async def base(self) -> str:
+        """The commit to start from: the branch's head if there is one, else HEAD's."""
+
+    async def read(self, ref: str) -> Skill:
+        """The skill at a commit id, a full ref name or `HEAD`; raises `SkillError` if it is there but not valid."""
+
+    async def commit_edits(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
+        """Commit each change on top of the one before, then move the branch from `parent` to the last.
+
+        `when` (Unix seconds, read as UTC) dates all commits, so equal input gives equal commit ids. Raises
+        `RefMovedError` if the branch is not at `parent` any more; then the branch stays where it is.
+        """
+
+    async def find_step(self, run_id: str, step: int) -> tuple[str, ...]:
+        """The commits of one step on the branch, oldest first: empty if the step was never committed."""
+
+    async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
+        """The newest commits that changed the skill, seen from `base()`, newest first."""
+
+    async def dirty(self) -> tuple[str, ...]:
+        """Paths below the skill (relative to the repository) with uncommitted changes, ordered."""
+
+    async def is_ancestor(self, older: str, newer: str) -> bool:
+        """True if `newer` contains `older` (or is it)."""

@@ -1,0 +1,57 @@
+"""A skill's commits read back: edits with their trailers, reverts, and people's commits."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from skills_repo.git import Git
+from skills_repo.history import Author, SkillCommit
+from skills_repo.message import parse_trailers, step_of
+
+_FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
+_COLUMNS = 6
+_REVERTS = re.compile(r"^This reverts commit ([0-9a-f]{40,64})", re.MULTILINE)
+_REVERT_SENTENCE = re.compile(r"This reverts commit [0-9a-f]{40,64}[^.]*\.?")
+
+
+def read_log(git: Git, head: str, skill_path: str, limit: int) -> tuple[SkillCommit, ...]:
+    """The newest `limit` commits below `head` that changed the skill, newest first."""
+    return _read(git, head, skill_path, f"--max-count={max(int(limit), 0)}")
+
+
+def find_step(git: Git, head: str, skill_path: str, run_id: str, step: int) -> tuple[str, ...]:
+    """Ids of the commits whose trailers name this run and step, oldest first."""
+    grep = ("--fixed-strings", "--grep=Honed-Run:")
+    found = _read(git, head, skill_path, *grep)
+    return tuple(
+        commit.commit
+        for commit in reversed(found)
+        if commit.trailers.get("Honed-Run") == run_id and step_of(commit.trailers) == step
+    )
+
+
+def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCommit, ...]:
+    argv = ["log", "--topo-order", "--no-show-signature", "--no-notes", *options, f"--format=tformat:{_FORMAT}"]
+    fields = git.fields([*argv, head, "--", skill_path])
+    rows = zip(*[iter(fields)] * _COLUMNS, strict=True)
+    return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), float(row[4]), row[5]) for row in rows)
+
+
+def describe(commit: str, parents: str, author: Author, when: float, message: str) -> SkillCommit:
+    """One commit as data; `parents` are ids with blanks between."""
+    trailers = parse_trailers(message)
+    found = _REVERTS.search(message)
+    kind: Literal["edit", "revert", "human"] = "revert" if found else "edit" if "Honed-Run" in trailers else "human"
+    subject, _, body = message.partition("\n")
+    return SkillCommit(
+        commit=commit,
+        parents=tuple(parents.split()),
+        author=author,
+        when=when,
+        subject=subject.strip(),
+        trailers={} if found else trailers,
+        kind=kind,
+        reverts=found.group(1) if found else None,
+        reason=" ".join(_REVERT_SENTENCE.sub("", body).split()) if found else "",
+    )

@@ -1,0 +1,154 @@
+"""Commit messages: subject, prose, trailers. `git log` on the trailers is the learning curve.
+
+Invariants: pure; text from models is neutral once it is here (no mention, link, closing keyword, markup comment, CI
+command or forged trailer survives), and only the last paragraph, which is ours, is read back.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skills_repo.edits import Edit, Op
+from skills_repo.hidden import drop_hidden
+
+WIDTH = 72
+MAX_RATIONALE = 1_000
+MAX_FAILURES = 6
+MAX_EVIDENCE = 20
+_TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_TRAILER = re.compile(r"(Honed-[A-Za-z]+): *(.*)")
+_STEP = re.compile(r"(\d+)\.(\d+)/(\d+)")
+_NEUTRAL = (
+    (re.compile(r"<!-*"), "< ! "),
+    (re.compile(r"-*>"), lambda match: " >" if len(match.group()) > 1 else ">"),
+    (re.compile(r"[@#!&~%](?=\w)"), lambda match: match.group() + " "),
+    (re.compile(r"\bGH-(?=\d)", re.IGNORECASE), "GH "),
+    (re.compile(r"://"), ": //"),
+    (re.compile(r"\bwww\.", re.IGNORECASE), "www ."),
+    (re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions?)\b[^\[\]]*)\]", re.IGNORECASE), r"(\1)"),
+    (re.compile(r"\*\*\*+"), "* *"),
+    (re.compile(r"\bskip-checks\b", re.IGNORECASE), "skip checks"),
+)
+_OPS = {Op.APPEND: "add", Op.INSERT_AFTER: "add", Op.REPLACE: "replace", Op.DELETE: "delete"}
+
+
+@dataclass(frozen=True)
+class GateFigures:
+    """Why the step was accepted; scores are means in 0..1."""
+
+    rule: str
+    tasks: int
+    trials: int
+    before: float
+    after: float
+    valid: float
+    """Share of attempts (pairs) that could be measured, 0..1."""
+    split: str = "selection"
+
+
+@dataclass(frozen=True)
+class EditNote:
+    """What one commit says. All text may come from models, apart from the ids that honed makes itself."""
+
+    run: str
+    step: int
+    position: int
+    """Of this edit among the step's applied edits, from 1."""
+    of: int
+    skill: str
+    base: str
+    """Digest of the skill before the edit."""
+    edit: Edit
+    gate: GateFigures
+    target: str
+    """`<harness> <version> / <model>`."""
+    optimizer: str
+    failures: tuple[str, ...] = ()
+    """The failure types that asked for it, as the optimizer worded them."""
+
+
+def compose(note: EditNote) -> str:
+    """The whole message, ending in a newline."""
+    blocks = [_subject(note)]
+    rationale = neutral(str(note.edit.rationale or ""), MAX_RATIONALE)
+    if rationale:
+        blocks += ["Why, in the optimizer's words:", _quoted(rationale)]
+    failures = [line for line in (neutral(str(failure), 200) for failure in note.failures[:MAX_FAILURES]) if line]
+    if failures:
+        blocks += ["Failures that asked for it:", "\n".join(_quoted(f"- {line}", hang="  ") for line in failures)]
+    if note.edit.support > 1:
+        blocks.append(f"{note.edit.support} reflections asked for it.")
+    blocks.append("\n".join(f"{key}: {value}" for key, value in _trailers(note) if value))
+    return "\n\n".join(blocks) + "\n"
+
+
+def parse_trailers(message: str) -> dict[str, str]:
+    """The `Honed-…` trailers of a message's last paragraph; empty if there are none. The first of a key counts."""
+    paragraph = re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip())[-1]
+    found: dict[str, str] = {}
+    for line in paragraph.split("\n"):
+        match = _TRAILER.fullmatch(line.rstrip())
+        if match:
+            found.setdefault(match.group(1), match.group(2))
+    return found
+
+
+def step_of(trailers: Mapping[str, str]) -> int | None:
+    """The step that a commit belongs to."""
+    match = _STEP.fullmatch(trailers.get("Honed-Step", ""))
+    return int(match.group(1)) if match else None
+
+
+def neutral(text: str, longest: int) -> str:
+    """Untrusted text as one line of harmless prose of at most `longest` characters."""
+    text = " ".join(drop_hidden(text.replace("\r", "\n")[: longest * 4]).split())
+    for pattern, new in _NEUTRAL:
+        text = pattern.sub(new, text)
+    return _cut(" ".join(text.split()), longest)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def _quoted(text: str, hang: str = "") -> str:
+    """Wrapped and set in by two blanks: no line of it can be taken for a trailer, a diff or a comment."""
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  " + hang, break_on_hyphens=False)
+
+
+def _subject(note: EditNote) -> str:
+    edit = note.edit
+    text = edit.target if edit.op == Op.DELETE else edit.content or edit.target
+    first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
+    words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;")
+    verb = _OPS.get(edit.op, "edit")
+    return _cut(f'skill({_cut(note.skill, 32)}): {verb} "{words}', WIDTH - 1) + '"'
+
+
+def _trailers(note: EditNote) -> list[tuple[str, str]]:
+    gate = note.gate
+    figures = (
+        f"accepted rule={_value(gate.rule)} split={_value(gate.split)} n={gate.tasks}x{gate.trials}"
+        f" before={gate.before:.3f} after={gate.after:.3f} delta={gate.after - gate.before:+.3f} valid={gate.valid:.0%}"
+    )
+    ids = [task for task in note.edit.evidence or () if isinstance(task, str) and _TASK_ID.fullmatch(task)]
+    more = [f"+{len(ids) - MAX_EVIDENCE}"] if len(ids) > MAX_EVIDENCE else []
+    return [
+        ("Honed-Run", _value(note.run)),
+        ("Honed-Step", f"{note.step}.{note.position}/{note.of}"),
+        ("Honed-Skill", _value(note.skill)),
+        ("Honed-Base", _value(note.base)),
+        ("Honed-Op", _value(note.edit.op)),
+        ("Honed-Gate", figures),
+        ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
+        ("Honed-Target", _value(note.target)),
+        ("Honed-Optimizer", _value(note.optimizer)),
+    ]
+
+
+def _value(text: str) -> str:
+    """A trailer's value: one line, no hidden characters."""
+    return _cut(" ".join(drop_hidden(str(text).replace("\r", "\n")).split()), 300)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sandboxes.image.command import Finished, Say, run_command
 from sandboxes.image.mirror import read_os_release
 
-_INSTALL = ("apt-get", "install", "-y", "-q", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
+_INSTALL = ("apt-get", "install", "-y", "-q", "--no-install-recommends", "--no-remove", "-o", "DPkg::Lock::Timeout=120")
 _ENV = {"DEBIAN_FRONTEND": "noninteractive"}
 
 

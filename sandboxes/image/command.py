@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,16 @@ Say = Callable[[str], None]
 
 _TAIL_LINES = 400
 _DRAIN_S = 1.0
+
+
+def search_path() -> str:
+    """`PATH` and where root's programs are, which even root's own path may lack."""
+    return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
+
+def find_program(name: str) -> str | None:
+    """The absolute path of a program of the host, or None."""
+    return shutil.which(name, path=search_path())
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ async def run_command(
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "PATH": search_path(), **(env or {})},
             cwd=cwd,
             start_new_session=True,
         )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from pathlib import Path
 
 from sandboxes.image import apt, mirror, recipe
-from sandboxes.image.command import Say, run_command
+from sandboxes.image.command import Say, find_program, run_command
 from sandboxes.image.tree import tidy
 from sandboxes.sandbox import SandboxError
 
@@ -47,7 +46,7 @@ def _log_end(tree: Path) -> str:
 
 
 async def _need_debootstrap(say: Say, *, may_install: bool) -> None:
-    if shutil.which("debootstrap"):
+    if find_program("debootstrap"):
         return
     if not (may_install and apt.can_install()):
         msg = "debootstrap is not installed: apt-get install debootstrap"

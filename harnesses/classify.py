@@ -124,7 +124,7 @@ def _deadline(evidence: Evidence) -> Verdict | None:
     if evidence.ended.ending is not Ending.DEADLINE:
         return None
     tally = evidence.tally
-    if tally.waiting_s >= SILENT_S or (tally.usage.requests == 0 and tally.waiting_s > 0):
+    if tally.waiting_s >= min(SILENT_S, evidence.ended.wall_s / 2):
         return Outcome.UNREACHABLE, f"the provider had been silent for {tally.waiting_s:.0f} s at the deadline"
     if tally.usage.requests == 0:
         return Outcome.CLI_CRASHED, "the CLI got no model reply before the deadline; " + _stderr(evidence)
@@ -146,7 +146,7 @@ def _crashed(evidence: Evidence) -> Verdict | None:
 
 
 SILENT_S = 60.0
-"""A provider that sent nothing for this long at an attempt's deadline is to blame for the deadline."""
+"""A provider silent for so long at the deadline (or half of a short attempt) is to blame for it, not the agent."""
 _RULES: tuple[Callable[[Evidence], Verdict | None], ...] = (
     _box,
     _completed,

@@ -18,9 +18,10 @@ import structlog
 from harnesses.classify import Evidence, Verdict, classify
 from harnesses.clis import CliBinary
 from harnesses.harness import Activation, Assignment, Attempt
+from harnesses.keep import tail, write_summary
 from harnesses.outcome import Outcome
 from harnesses.traces.skill_probe import SkillProbe
-from harnesses.traces.summary import SUMMARY_CHARS, file_name, summarize
+from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import one_line
 from harnesses.traces.trace import Trace
 from harnesses.workspace import PROMPT_FILE, Laid, WorkspaceError
@@ -41,7 +42,7 @@ from sandboxes.sandbox import (
 
 _GRACE_S = 300.0
 """Added to the attempt's deadline before a sweep may take its box."""
-_STDERR_BYTES = 4_096
+_WATCH_S = 0.5
 # stdin is the prompt's file; stdout and stderr stay the box's. $0 is the prompt's path, $1 a folder to make first.
 _SHELL = 'mkdir -p -- "$1" && shift && exec "$@" < "$0"'
 
@@ -69,6 +70,23 @@ class _Record:
     tally: Tally = field(default_factory=Tally)
     trace: Trace = field(default_factory=Trace)
     workspace: Collected = field(default_factory=lambda: Collected({}))
+
+
+class _Silence:
+    """How long the provider had been silent when the command ended.
+
+    Killing the command ends its requests, so this is looked at while it still runs.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self.seconds = 0.0
+
+    async def watch(self) -> None:
+        """Look until cancelled."""
+        while True:
+            self.seconds = self._door.tally().waiting_s
+            await asyncio.sleep(_WATCH_S)
 
 
 class CliHarness(ABC):
@@ -181,9 +199,13 @@ class CliHarness(ABC):
         )
         async with self._sandbox.open(spec) as box:
             await self._write(box, assignment, laid)
-            record.ended = await box.run(self._command(assignment, box.layout, door.token))
-            waiting = door.tally().waiting_s
-            record.tally = replace(await door.close(), waiting_s=waiting)
+            silence = _Silence(door)
+            watching = asyncio.create_task(silence.watch())
+            try:
+                record.ended = await box.run(self._command(assignment, box.layout, door.token))
+            finally:
+                watching.cancel()
+            record.tally = replace(await door.close(), waiting_s=silence.seconds)
             record.workspace = await box.collect()
             out = await box.collect(room="out")
         return await self._judged(record, record.ended, out)
@@ -213,7 +235,7 @@ class CliHarness(ABC):
             tally=record.tally,
             activation=None if skill is None else assignment.activation,
             turns_capped=self.turns_capped and assignment.max_turns <= self._settings.policy.caps.requests,
-            stderr=await asyncio.to_thread(_tail, ended.stderr),
+            stderr=await asyncio.to_thread(tail, ended.stderr),
         )
         return classify(evidence)
 
@@ -234,22 +256,3 @@ class CliHarness(ABC):
             versions={self._settings.cli.name: self._settings.cli.version},
             engine=record.engine,
         )
-
-
-def write_summary(folder: Path, harness: str, summary: str) -> None:
-    """Keep the summary in the attempt's folder; a disk that refuses costs the file, not the attempt."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / file_name(harness)).write_text(summary, encoding="utf-8")
-    except OSError as error:
-        structlog.get_logger().warning("summary_not_written", folder=str(folder), error=str(error))
-
-
-def _tail(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - _STDERR_BYTES))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""  # stderr only explains; the verdict never rests on it

@@ -1,0 +1,166 @@
+"""The chat harness: no tools, no sandbox, one completion with the skill in front of the system prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from harnesses.classify import Verdict, provider_outcome
+from harnesses.harness import Assignment, Attempt
+from harnesses.keep import write_summary
+from harnesses.models.client import ChatMessage, ModelClient, ModelReply, ModelRequest
+from harnesses.outcome import Outcome
+from harnesses.traces.summary import SUMMARY_CHARS, summarize
+from harnesses.traces.text import encodable, one_line, shorten
+from harnesses.traces.trace import Message, Trace
+from sandboxes.gateway.policy import ProviderError, Usage
+from sandboxes.sandbox import Collected
+
+SYSTEM = "Solve the user's task. Reply with the answer itself, in the form that the task asks for."
+FILE_CHARS = 60_000
+"""Kept of one task file, both ends; `FILES_CHARS` of all together."""
+FILES_CHARS = 200_000
+
+
+@dataclass(frozen=True)
+class ChatSettings:
+    """What decides a chat attempt's result besides skill and task."""
+
+    max_output_tokens: int = 8192
+    temperature: float | None = None
+    summary_chars: int = SUMMARY_CHARS
+
+
+class ChatHarness:
+    """A `Harness` over a plain model."""
+
+    def __init__(self, client: ModelClient, settings: ChatSettings | None = None) -> None:
+        self._client = client
+        self._settings = settings or ChatSettings()
+        self._log = structlog.get_logger(harness=self.name)
+
+    @property
+    def name(self) -> str:
+        """As `Harness.name`."""
+        return "chat"
+
+    def settings(self) -> Mapping[str, str]:
+        """As `Harness.settings`."""
+        heat = self._settings.temperature
+        return {
+            "harness": self.name,
+            "provider": self._client.provider,
+            "model": self._client.model,
+            "max_output_tokens": str(self._settings.max_output_tokens),
+            "temperature": "" if heat is None else f"{heat:g}",
+        }
+
+    async def run(self, assignment: Assignment) -> Attempt:
+        """As `Harness.run`."""
+        started = time.monotonic()
+        request, reply = chat_request(assignment, self._settings), None
+        try:
+            async with asyncio.timeout(assignment.deadline_s):
+                reply = await self._client.complete(request)
+            outcome, detail = _verdict(reply)
+        except ProviderError as error:
+            outcome, detail = provider_outcome(error.kind), str(error)
+        except TimeoutError:
+            outcome = Outcome.UNREACHABLE
+            detail = f"{self._client.provider} gave no reply within the task's {assignment.deadline_s:g} s"
+        except Exception as error:
+            # A fault of our own: told aloud, and never a score of the model's.
+            self._log.exception("attempt_failed", attempt=assignment.attempt_id)
+            outcome = Outcome.BAD_REQUEST
+            detail = f"honed could not ask the model ({type(error).__name__}): please report it"
+        return await self._attempt(assignment, (outcome, one_line(detail, 500)), reply, started)
+
+    async def _attempt(
+        self, assignment: Assignment, verdict: Verdict, reply: ModelReply | None, started: float
+    ) -> Attempt:
+        outcome, detail = verdict
+        trace = _trace(reply, skilled=assignment.skill is not None)
+        told = f"{outcome.value}{f' ({detail})' if detail else ''}"
+        summary = summarize(trace, outcome=told, limit=self._settings.summary_chars)
+        await asyncio.to_thread(write_summary, assignment.folder, self.name, summary)
+        return Attempt(
+            attempt_id=assignment.attempt_id,
+            outcome=outcome,
+            detail=detail,
+            trace=trace,
+            summary=summary,
+            workspace=Collected({}),
+            usage=Usage() if reply is None else reply.usage,
+            wall_s=time.monotonic() - started,
+        )
+
+
+def chat_request(assignment: Assignment, settings: ChatSettings) -> ModelRequest:
+    """What the model is asked: skill and house rule as system prompt, then the task and its text files."""
+    skill = assignment.skill
+    system = SYSTEM if skill is None else f"{encodable(skill.text).strip()}\n\n{SYSTEM}"
+    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files))
+    return ModelRequest(
+        system=system,
+        messages=(ChatMessage("user", prompt),),
+        max_output_tokens=settings.max_output_tokens,
+        temperature=settings.temperature,
+        seed=assignment.seed,
+    )
+
+
+def _shown_files(files: Mapping[str, bytes]) -> list[str]:
+    shown: list[str] = []
+    left = FILES_CHARS
+    for path in sorted(files):
+        text = _text(files[path])
+        if text is None:
+            shown.append(f"\n\n<file path={path!r}>(not text: {len(files[path])} bytes)</file>")
+        elif left <= 0:
+            shown.append(f"\n\n<file path={path!r}>(left out: the files are too large together)</file>")
+        else:
+            text = shorten(text, min(FILE_CHARS, left))
+            left -= len(text)
+            shown.append(f"\n\n<file path={path!r}>\n{text}\n</file>")
+    return shown
+
+
+def _text(data: bytes) -> str | None:
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _verdict(reply: ModelReply) -> Verdict:
+    match reply.stop:
+        case "refusal":
+            return Outcome.AGENT_REFUSED, "the model refused"
+        case "length":
+            return Outcome.AGENT_OUTPUT_LIMIT, "the reply reached max_output_tokens"
+    if not reply.text.strip():
+        return Outcome.AGENT_EMPTY, "the model replied with nothing"
+    return Outcome.COMPLETED, ""
+
+
+def _trace(reply: ModelReply | None, *, skilled: bool) -> Trace:
+    if reply is None:
+        return Trace(skill_listed=True if skilled else None)
+    text = encodable(reply.text)
+    return Trace(
+        events=(Message(text),) if text.strip() else (),
+        final_answer=text,
+        usage=reply.usage,
+        turns=1,
+        model=reply.model,
+        skill_listed=True if skilled else None,
+        skill_opened=skilled,
+        finished=reply.stop == "end",
+        stop_reason=reply.stop,
+    )

@@ -1,0 +1,153 @@
+"""The journal in memory: a fake that keeps the promises of the real one, apart from outliving its process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from daemon.journal.journal import JournalError
+from daemon.journal.records import AttemptKey, AttemptRecord, Decision, RunRecord
+from daemon.journal.rows import END_STATES, decode_record, encode, encode_record, same_row
+
+
+@dataclass
+class _Attempt:
+    run_id: str
+    task_id: str
+    key: str
+    state: str = "planned"
+    record: str = ""
+
+
+class MemoryJournal:
+    """The `Journal` protocol on dictionaries; values pass through JSON as in the real one."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, RunRecord] = {}
+        self._attempts: dict[str, _Attempt] = {}
+        self._finished: list[str] = []
+        self._replies: dict[tuple[str, str, str], str] = {}
+        self._decisions: dict[tuple[str, int, str], str] = {}
+        self._closed = False
+
+    async def find_open_run(self, skill: str, fingerprint: str) -> RunRecord | None:
+        """The unfinished run to resume, if any: the newest."""
+        runs = [run for run in await self.find_runs(skill) if (run.fingerprint, run.state) == (fingerprint, "open")]
+        return runs[-1] if runs else None
+
+    async def find_runs(self, skill: str | None = None) -> tuple[RunRecord, ...]:
+        """All runs, oldest first."""
+        self._check_open()
+        return tuple(run for run in self._runs.values() if skill in (None, run.skill))
+
+    async def open_run(self, run: RunRecord) -> None:
+        """Write a new run."""
+        self._check_open()
+        if run.state != "open":
+            raise JournalError(f"run {run.run_id} starts as {run.state!r}, not as 'open'")
+        if run.run_id in self._runs:
+            raise JournalError(f"run {run.run_id} is in the journal already")
+        self._runs[run.run_id] = run
+
+    async def end_run(self, run_id: str, state: str) -> None:
+        """Mark `done` or `failed`; saying the same twice is no error."""
+        if state not in END_STATES:
+            raise JournalError(f"a run ends as one of {', '.join(END_STATES)}, not as {state!r}")
+        run = self._run(run_id)
+        if run.state not in ("open", state):
+            raise JournalError(f"run {run_id} has ended already, and not as {state!r}")
+        self._runs[run_id] = replace(run, state=state)
+
+    async def plan_attempt(self, attempt_id: str, run_id: str, task_id: str, key: AttemptKey) -> None:
+        """Say what is about to be done, before it is."""
+        self._run(run_id)
+        if attempt_id in self._attempts:
+            raise JournalError(f"attempt {attempt_id} is in the journal already")
+        self._attempts[attempt_id] = _Attempt(run_id, task_id, key.digest)
+
+    async def finish_attempt(self, record: AttemptRecord) -> None:
+        """Write the result; a scored one is found by its key from then on. The same result twice is no error."""
+        self._check_open()
+        text = encode_record(record)
+        attempt = self._attempts.get(record.attempt_id)
+        if attempt is not None and attempt.state == "finished":
+            same_row(attempt.record, text, f"attempt {record.attempt_id}")
+            return
+        if attempt is None or attempt.state != "planned":
+            state = "not planned" if attempt is None else attempt.state
+            raise JournalError(f"attempt {record.attempt_id} is {state}: it cannot be finished")
+        if (attempt.key, attempt.task_id) != (record.key, record.task_id):
+            raise JournalError(f"attempt {record.attempt_id} was planned for another task or with another key")
+        attempt.state, attempt.record = "finished", text
+        self._finished.append(record.attempt_id)
+
+    async def find_scored(self, key: AttemptKey) -> AttemptRecord | None:
+        """The valid result of equal content that was finished first. Invalid attempts are never found."""
+        self._check_open()
+        records = (decode_record(self._attempts[attempt_id].record) for attempt_id in self._finished)
+        return next((record for record in records if record.key == key.digest and record.score is not None), None)
+
+    async def attempts(self, run_id: str) -> tuple[AttemptRecord, ...]:
+        """Every finished attempt planned under a run, in order of planning."""
+        self._check_open()
+        rows = [row for row in self._attempts.values() if row.run_id == run_id and row.state == "finished"]
+        return tuple(decode_record(row.record) for row in rows)
+
+    async def unfinished_attempts(self) -> tuple[str, ...]:
+        """Ids planned but not finished, in order of planning."""
+        self._check_open()
+        return tuple(attempt_id for attempt_id, row in self._attempts.items() if row.state == "planned")
+
+    async def abandon_attempts(self, attempt_ids: tuple[str, ...]) -> None:
+        """Mark unfinished attempts as abandoned; finished and unknown ones are left as they are."""
+        self._check_open()
+        for attempt_id in attempt_ids:
+            row = self._attempts.get(attempt_id)
+            if row is not None and row.state == "planned":
+                row.state = "abandoned"
+
+    async def find_reply(self, run_id: str, place: str, prompt_digest: str) -> dict[str, Any] | None:
+        """The optimizer's reply at a place to exactly this prompt, if it was paid for."""
+        self._check_open()
+        text = self._replies.get((run_id, place, prompt_digest))
+        return None if text is None else dict(json.loads(text))
+
+    async def save_reply(self, run_id: str, place: str, prompt_digest: str, reply: dict[str, Any]) -> None:
+        """Write a reply before it is used; the same again is no error, another one to the same prompt is."""
+        self._run(run_id)
+        text = encode(reply, f"the reply at {place}")
+        same_row(self._replies.setdefault((run_id, place, prompt_digest), text), text, f"the reply at {place}")
+
+    async def find_decision(self, run_id: str, step: int, kind: str) -> Decision | None:
+        """What was decided, if it was."""
+        self._check_open()
+        text = self._decisions.get((run_id, step, kind))
+        return None if text is None else Decision(run_id, step, kind, json.loads(text))
+
+    async def save_decision(self, decision: Decision) -> None:
+        """Write a decision; the same again is no error, another one at its place is."""
+        self._run(decision.run_id)
+        what = f"the decision {decision.kind!r} of step {decision.step}"
+        text = encode(dict(decision.payload), what)
+        same_row(self._decisions.setdefault((decision.run_id, decision.step, decision.kind), text), text, what)
+
+    async def decisions(self, run_id: str) -> tuple[Decision, ...]:
+        """All decisions of a run by step, within a step in order of writing."""
+        self._check_open()
+        rows = sorted((key for key in self._decisions if key[0] == run_id), key=lambda key: key[1])
+        return tuple(Decision(*key, json.loads(self._decisions[key])) for key in rows)
+
+    async def close(self) -> None:
+        """Nothing can be read or written from then on."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise JournalError("the journal in memory is closed")
+
+    def _run(self, run_id: str) -> RunRecord:
+        self._check_open()
+        if run_id not in self._runs:
+            raise JournalError(f"run {run_id} is not in the journal")
+        return self._runs[run_id]

@@ -14,12 +14,13 @@ from pydantic import ValidationError
 from daemon.tasks.feedback import without_gold
 from daemon.tasks.scorers.numeric import NUMERIC
 from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.script import TEST_SCRIPT
 from daemon.tasks.scorers.spreadsheet import SPREADSHEET_CELLS
 from daemon.tasks.scorers.text import EXACT_MATCH, TOKEN_F1
 from daemon.tasks.task import Score, ScorerSpec, Task, TaskError
 
 SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
-    {kind.name: kind for kind in (EXACT_MATCH, TOKEN_F1, NUMERIC, SPREADSHEET_CELLS)}
+    {kind.name: kind for kind in (EXACT_MATCH, TOKEN_F1, NUMERIC, SPREADSHEET_CELLS, TEST_SCRIPT)}
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from daemon.tasks.task import Score, Task
-from sandboxes.sandbox import Collected, Sandbox
+from sandboxes.sandbox import Collected, Limits, Sandbox
 
 
 class VerifierError(Exception):
@@ -37,6 +37,8 @@ class Context:
     """Where a task's test script runs; None: such tasks cannot be scored."""
     folder: Path | None = None
     """Host folder for scratch; each score makes its own folder in it and removes it. None: the system's."""
+    limits: Limits = field(default_factory=Limits)
+    """Of a test script's box."""
 
 
 class Options(BaseModel):

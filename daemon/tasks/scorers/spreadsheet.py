@@ -129,7 +129,7 @@ async def _run_worker(request: Path, task: Task) -> tuple[list[dict[str, Any]], 
 
 
 def _missing(output: str, result: Result) -> str:
-    left_out = [line for line in result.workspace.skipped if output in line]
+    left_out = [line for line in result.workspace.skipped if line.startswith(f"{output}:")]
     if left_out:
         return f"{output} was left out: {left_out[0][:200]}"
     others = [path for path in result.workspace.files if path.lower().endswith((".xlsx", ".xlsm", ".xls"))]

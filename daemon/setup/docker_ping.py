@@ -9,6 +9,8 @@ import docker
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
+from sandboxes.engine_client import address as address_of
+
 _TIMEOUT_S = 5
 
 
@@ -17,6 +19,11 @@ class Pong:
     """A Docker engine's answer."""
 
     version: str
+
+
+def engine_address() -> str:
+    """`$DOCKER_HOST`, else Docker's usual socket."""
+    return address_of()
 
 
 async def ping(address: str) -> Pong | str:

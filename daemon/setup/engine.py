@@ -10,9 +10,8 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from daemon.setup.docker_ping import Pong
+from daemon.setup.docker_ping import Pong, engine_address
 from daemon.setup.machine import Machine
-from sandboxes.engine_client import address
 from sandboxes.image.command import Say
 
 _LACKS = {
@@ -63,7 +62,7 @@ async def ensure_engine(machine: Machine, say: Say) -> EngineReport:
 
 async def find_docker(machine: Machine) -> EngineReport | str:
     """The engine that runs, or one line why there is none; changes nothing."""
-    where = address()
+    where = engine_address()
     answer = await machine.ping(where)
     if isinstance(answer, str):
         return f"no Docker engine at {where}: {answer}"

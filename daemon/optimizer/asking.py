@@ -1,0 +1,97 @@
+"""Ask the optimizer model, once for each question: replies are journaled before they are used.
+
+A reply that does not parse is an answer too (it was paid for): it is journaled as such and dropped aloud.
+A provider that fails stops the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeVar
+
+import structlog
+from pydantic import BaseModel
+
+from daemon.journal.journal import Journal
+from daemon.rollouts.stop import RunStopped
+from harnesses.models.client import ChatMessage, ModelClient, ModelRequest
+from harnesses.models.structured import BadReply, ask
+from sandboxes.gateway.policy import ProviderError, ProviderFailure, Usage
+
+M = TypeVar("M", bound=BaseModel)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Answer(Generic[M]):
+    """A parsed reply, or why there is none."""
+
+    reply: M | None
+    error: str
+    usage: Usage
+
+
+class Optimizer:
+    """The optimizer model within one run."""
+
+    def __init__(
+        self,
+        client: ModelClient,
+        journal: Journal,
+        run_id: str,
+        *,
+        max_output_tokens: int = 8192,
+        temperature: float | None = None,
+        workers: int = 4,
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._run_id = run_id
+        self._max_output_tokens = max_output_tokens
+        self._temperature = temperature
+        self._slots = asyncio.Semaphore(workers)
+
+    async def ask(self, place: str, role: str, schema: type[M], *, system: str, user: str) -> Answer[M]:
+        """Ask at a place (`step/phase/ordinal`), or read back what was answered there to exactly this prompt.
+
+        Raises `RunStopped` if the provider fails.
+        """
+        request = ModelRequest(
+            system=system,
+            messages=(ChatMessage("user", user),),
+            schema=schema.model_json_schema(),
+            schema_name=role,
+            max_output_tokens=self._max_output_tokens,
+            temperature=self._temperature,
+        )
+        digest = self._digest(request)
+        found = await self._journal.find_reply(self._run_id, place, digest)
+        if found is None:
+            found = await self._paid(request, schema)
+            await self._journal.save_reply(self._run_id, place, digest, found)
+        usage = Usage(**found["usage"])
+        if found["error"]:
+            log.warning("optimizer reply dropped", place=place, role=role, error=found["error"])
+            return Answer(None, f"{place}: {found['error']}", usage)
+        return Answer(schema.model_validate(found["reply"]), "", usage)
+
+    def _digest(self, request: ModelRequest) -> str:
+        whole = {"provider": self._client.provider, "model": self._client.model, **asdict(request)}
+        return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+    async def _paid(self, request: ModelRequest, schema: type[M]) -> dict[str, Any]:
+        async with self._slots:
+            try:
+                answer = await ask(self._client, request, schema)
+            except BadReply as bad:
+                return {"reply": None, "error": " ".join(str(bad).split()), "usage": asdict(bad.usage)}
+            except ProviderError as error:
+                if error.kind is ProviderFailure.CONTEXT_LENGTH:  # this prompt's own fault: the others may go on
+                    return {"reply": None, "error": f"the prompt is too long: {error}", "usage": asdict(Usage())}
+                msg = f"the optimizer model failed: {error}"
+                raise RunStopped(msg) from error
+        return {"reply": answer.value.model_dump(mode="json"), "error": "", "usage": asdict(answer.usage)}

@@ -1,0 +1,89 @@
+"""Score a skill as it stands, for `honed eval`. Nothing is learned and nothing is changed."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+
+from daemon.journal.journal import Journal
+from daemon.journal.records import RunRecord
+from daemon.optimizer.gate import GateRule
+from daemon.optimizer.measure import Measured, measured
+from daemon.rollouts.result import TaskResult, paid
+from daemon.rollouts.rollouts import Rollouts
+from daemon.tasks.task import SealedError, Split, Task, TaskSet
+from sandboxes.gateway.policy import Usage
+from skills_repo.skill import Skill
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """One skill on one split."""
+
+    skill: str
+    """Its name; empty for no skill."""
+    digest: str
+    split: Split
+    metric: str
+    measured: Measured
+    results: tuple[TaskResult, ...]
+    usage: Usage
+    """Paid now: results read back cost nothing."""
+    reused: int
+    wall_s: float
+    decisive: bool
+    """Enough of the split is valid for the figure to mean something."""
+
+
+async def evaluate(
+    rollouts: Rollouts,
+    journal: Journal,
+    skill: Skill | None,
+    tasks: TaskSet,
+    *,
+    split: Split = "selection",
+    reporting: bool = False,
+    rule: GateRule | None = None,
+    commit: str = "",
+    trial: int = 0,
+) -> EvaluationReport:
+    """Score `skill` (None: no skill) as it is at `commit` on a split, under a run of its own in the journal.
+
+    Raises `SealedError` for the test split without `reporting`, and `RunStopped` if a provider or an engine is beyond
+    help; what was scored by then is kept.
+    """
+    rule = rule or GateRule()
+    started = time.monotonic()
+    chosen = _tasks(tasks, split, reporting=reporting)
+    run_id = f"e{uuid.uuid4().hex[:12]}"
+    name = skill.name if skill else ""
+    await journal.open_run(RunRecord(run_id, f"eval {split}", name, commit, "open", time.time()))
+    try:
+        results = await rollouts.score(skill, chosen, run_id=run_id, trial=trial)
+    except BaseException:
+        await journal.end_run(run_id, "failed")
+        raise
+    await journal.end_run(run_id, "done")
+    figures = measured(results, rule)
+    return EvaluationReport(
+        skill=name,
+        digest=skill.digest if skill else "",
+        split=split,
+        metric=rule.metric,
+        measured=figures,
+        results=results,
+        usage=paid(results),
+        reused=sum(result.reused for result in results),
+        wall_s=time.monotonic() - started,
+        decisive=figures.n > 0 and figures.n >= rule.min_valid * figures.of,
+    )
+
+
+def _tasks(tasks: TaskSet, split: Split, *, reporting: bool) -> tuple[Task, ...]:
+    if split != "test":
+        return tasks.split(split)
+    if not reporting:
+        msg = "the test split is sealed: open it to report a result, never to choose one"
+        raise SealedError(msg)
+    return tasks.open_test()

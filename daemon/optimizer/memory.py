@@ -1,0 +1,67 @@
+"""The rejected-edit buffer: what this epoch's steps tried, and what it cost.
+
+A fold over journaled decisions, so a resumed run remembers exactly what an undisturbed one does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.proposals import normalised
+from daemon.optimizer.replies import Pattern
+from skills_repo.edits import Edit
+
+
+@dataclass(frozen=True)
+class EarlierStep:
+    """One step of the epoch as later reflections see it."""
+
+    step: int
+    outcome: str
+    before: float | None
+    after: float | None
+    rejected: tuple[dict[str, Any], ...]
+    """The edits of a rejected candidate: op, target, content."""
+    patterns: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class StepBuffer:
+    """The steps of one epoch so far."""
+
+    epoch: int = 0
+    entries: tuple[EarlierStep, ...] = ()
+    rejected: frozenset[tuple[str, str, str]] = frozenset()
+    """Every rejected edit, normalised."""
+
+    def at(self, epoch: int) -> StepBuffer:
+        """The buffer for a step of `epoch`: a new epoch starts empty."""
+        return self if epoch == self.epoch else StepBuffer(epoch)
+
+    def after(self, decision: StepDecision) -> StepBuffer:
+        """With one more step."""
+        buffer = self.at(decision.epoch)
+        tried = decision.applied if decision.outcome == "rejected" else ()
+        if not tried and not decision.patterns:
+            return buffer
+        verdict = decision.verdict
+        entry = EarlierStep(
+            step=decision.step,
+            outcome=decision.outcome.replace("_", " "),
+            before=verdict.before if verdict and tried else None,
+            after=verdict.after if verdict and tried else None,
+            rejected=tuple({"op": e.op.value, "target": e.target, "content": e.content} for e in tried),
+            patterns=tuple(_row(pattern) for pattern in decision.patterns),
+        )
+        rejected = buffer.rejected | {normalised(edit) for edit in tried}
+        return StepBuffer(decision.epoch, (*buffer.entries, entry), rejected)
+
+    def refuses(self, edit: Edit) -> bool:
+        """The edit was part of a candidate rejected in this epoch."""
+        return normalised(edit) in self.rejected
+
+
+def _row(pattern: Pattern) -> dict[str, Any]:
+    return pattern.model_dump(mode="json")

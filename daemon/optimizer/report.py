@@ -1,0 +1,110 @@
+"""What a run has to say for itself: scores before and after, every edit's fate, commits, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.measure import Measured
+from daemon.optimizer.proposals import normalised
+from sandboxes.gateway.policy import Usage
+from skills_repo.edits import Edit
+
+Fate = Literal["accepted", "rejected", "undecided", "refused", "not_chosen", "skipped"]
+
+
+@dataclass(frozen=True)
+class EditFate:
+    """What became of one proposed edit."""
+
+    step: int
+    edit: Edit
+    fate: Fate
+    reason: str
+    commit: str = ""
+    """Of an accepted edit."""
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """A split under the initial and under the best skill; None where the split is empty."""
+
+    before: Measured | None
+    after: Measured | None
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A finished run."""
+
+    run_id: str
+    skill: str
+    resumed: bool
+    ended: str
+    """Why the run ended, in words."""
+    metric: str
+    selection: BeforeAfter
+    test: BeforeAfter
+    steps: tuple[StepDecision, ...]
+    edits: tuple[EditFate, ...]
+    commits: tuple[str, ...]
+    """Oldest first."""
+    base_commit: str
+    best_digest: str
+    target_usage: Usage
+    """Everything paid under this run, before a restart too; results read back from other runs cost nothing."""
+    optimizer_usage: Usage
+    attempts: int
+    invalid: int
+    """Attempts that came to no score, retried ones among them."""
+    wall_s: float
+    """Of this process."""
+
+    def count(self, *fates: Fate) -> int:
+        """How many edits had one of these fates."""
+        return sum(edit.fate in fates for edit in self.edits)
+
+    @property
+    def proposed(self) -> int:
+        """Edits after merging."""
+        return len(self.edits)
+
+    @property
+    def accepted(self) -> int:
+        """Edits committed."""
+        return self.count("accepted")
+
+    @property
+    def rejected(self) -> int:
+        """Edits that the gate rejected, or that repeated a rejected one or changed nothing."""
+        return self.count("rejected", "refused")
+
+
+def edit_fates(steps: Iterable[StepDecision], commits: Mapping[int, tuple[str, ...]]) -> tuple[EditFate, ...]:
+    """Every proposed edit with its fate, by step. `commits` holds each accepted step's commits in edit order."""
+    return tuple(fate for step in steps for fate in _of_step(step, commits.get(step.step, ())))
+
+
+_BY_OUTCOME: Mapping[str, Fate] = {"accepted": "accepted", "rejected": "rejected", "indecisive": "undecided"}
+
+
+def _of_step(step: StepDecision, commits: tuple[str, ...]) -> Iterable[EditFate]:
+    chosen = {normalised(edit) for edit in step.chosen}
+    refused = {normalised(row.edit) for row in step.refused}
+    for row in step.refused:
+        yield EditFate(step.step, row.edit, "refused", row.reason)
+    waiting = iter(commits)
+    for applied in step.report:
+        if applied.status == "applied" and step.outcome in _BY_OUTCOME:
+            commit = next(waiting, "") if step.outcome == "accepted" else ""
+            yield EditFate(step.step, applied.edit, _BY_OUTCOME[step.outcome], step.reason, commit)
+        elif applied.status == "applied":
+            yield EditFate(step.step, applied.edit, "skipped", step.reason)
+        else:
+            reason = f"{applied.status}: {applied.detail}".removesuffix(": ")
+            yield EditFate(step.step, applied.edit, "skipped", reason)
+    for edit in step.proposed:
+        if normalised(edit) not in chosen | refused:
+            yield EditFate(step.step, edit, "not_chosen", f"over the budget of {step.budget}, ranked lower")

@@ -1,0 +1,78 @@
+"""The method's knobs as the optimizer uses them, and the fingerprint that says when a run may be resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from daemon.config import Config, TrainSection
+from daemon.optimizer.gate import GateRule
+from daemon.optimizer.prompts.render import digest as prompts_digest
+from daemon.tasks.task import TaskSet
+from skills_repo.edits import EditLimits
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """Everything that shapes a run besides skill, tasks, target and optimizer model."""
+
+    train: TrainSection = field(default_factory=TrainSection)
+    max_skill_chars: int = 20_000
+    max_edit_chars: int = 4_000
+    max_output_tokens: int = 8192
+    """Of an optimizer reply."""
+    temperature: float | None = None
+    """Of the optimizer model; None: the provider's own."""
+
+    def limits(self, budget: int) -> EditLimits:
+        """The bounds of a step."""
+        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars)
+
+    @property
+    def gate(self) -> GateRule:
+        """How candidates are judged."""
+        return GateRule(self.train.gate_metric, self.train.mixed_weight, self.train.min_valid)
+
+    @classmethod
+    def from_config(cls, config: Config) -> Self:
+        """The knobs of a honed.toml."""
+        return cls(
+            config.train,
+            config.skill.max_chars,
+            max_output_tokens=config.optimizer.max_output_tokens,
+            temperature=config.optimizer.temperature,
+        )
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What decides a run. Another fingerprint is another run."""
+
+    parts: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over the parts."""
+        return "sha256:" + hashlib.sha256(json.dumps(dict(self.parts), sort_keys=True).encode()).hexdigest()
+
+
+def fingerprint(
+    knobs: Knobs, tasks: TaskSet, target: Mapping[str, str], *, harness: str, optimizer: Mapping[str, str]
+) -> Fingerprint:
+    """Put the parts together: `target` is what attempts are keyed by, `optimizer` names provider, model and so on."""
+    # How often a failure of ours is tried again decides nothing about what is learned.
+    train = knobs.train.model_dump(mode="json", exclude={"attempt_tries"})
+    parts = {f"train.{key}": json.dumps(value) for key, value in train.items()}
+    parts |= {f"target.{key}": value for key, value in target.items()}
+    parts |= {f"optimizer.{key}": value for key, value in optimizer.items()}
+    parts |= {
+        "skill.max_chars": str(knobs.max_skill_chars),
+        "skill.max_edit_chars": str(knobs.max_edit_chars),
+        "harness": harness,
+        "tasks": tasks.digest,
+        "prompts": prompts_digest(),
+    }
+    return Fingerprint(dict(sorted(parts.items())))

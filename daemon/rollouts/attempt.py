@@ -1,0 +1,159 @@
+"""One task, one skill: plan, run, score, record, and try again where a failure of ours is worth it.
+
+Order of durability: the plan is journaled before any side effect, the result before anyone uses it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from daemon.journal.journal import Journal
+from daemon.journal.records import AttemptKey, AttemptRecord
+from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
+from daemon.rollouts.result import usage_of
+from daemon.rollouts.scoring import Judge, Verifier
+from daemon.rollouts.stop import Breaker, stopped
+from daemon.tasks.task import Task
+from harnesses.harness import Activation, Assignment, Harness, RenderedSkill
+from harnesses.outcome import POLICIES, Outcome
+from skills_repo.skill import Skill
+
+log = structlog.get_logger(__name__)
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class AttemptSettings:
+    """How attempts are made."""
+
+    activation: Activation = "explicit"
+    max_turns: int = 50
+    tries: int = 3
+    """Tries of one attempt while its outcome is a failure of ours."""
+    backoff_s: float = 1.0
+    """Wait before the second try; doubled for each further one, at most 30 s."""
+    image_digest: str = ""
+    """The engine's image: part of the key; empty for chat."""
+
+    def key_part(self) -> dict[str, str]:
+        """What of this decides an attempt's result."""
+        return {"activation": self.activation, "max_turns": str(self.max_turns), "image": self.image_digest}
+
+
+class Attempts:
+    """Makes attempts, one task at a time. Concurrency is the caller's."""
+
+    def __init__(
+        self,
+        harness: Harness,
+        verifier: Verifier,
+        journal: Journal,
+        *,
+        folder: Path,
+        settings: AttemptSettings,
+        observer: Observer,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._harness = harness
+        self._journal = journal
+        self._folder = folder
+        self._settings = settings
+        self._observer = observer
+        self._sleep = sleep
+        self._judge = Judge(verifier, settings.tries, self._wait)
+        self._breaker = Breaker()
+        self._key_settings = {**harness.settings(), **settings.key_part()}
+
+    @property
+    def key_settings(self) -> dict[str, str]:
+        """What decides results besides skill and task: part of every key, and of a run's fingerprint."""
+        return dict(self._key_settings)
+
+    def key(self, skill: Skill | None, task: Task, trial: int) -> AttemptKey:
+        """The content that decides the result."""
+        digest = skill.digest if skill else ""
+        return AttemptKey(digest, task.digest, self._harness.name, self._key_settings, trial)
+
+    async def measure(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str) -> AttemptRecord:
+        """Run until a score stands or the tries are used up; raises `RunStopped` where no retry can help."""
+        number = 1
+        while True:
+            record = await self._once(skill, task, key, run_id, number)
+            outcome = Outcome(record.outcome)
+            if POLICIES[outcome].stop_run:
+                raise stopped(record, self._key_settings)
+            # A failed verifier was tried again already: running the agent again would pay twice.
+            worth = POLICIES[outcome].retry and outcome is not Outcome.VERIFIER_FAILED
+            if not worth or number >= self._settings.tries:
+                break
+            await self._wait(number)
+            number += 1
+        if self._breaker.note(record):
+            raise stopped(record, self._key_settings, tries=number)
+        return record
+
+    async def _once(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str, number: int) -> AttemptRecord:
+        attempt_id = f"{run_id}-{uuid.uuid4().hex[:12]}"
+        await self._journal.plan_attempt(attempt_id, run_id, task.id, key)
+        self._observer.notify(AttemptStarted(attempt_id, task.id, self._harness.name, number))
+        assignment = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
+        record = await self._judge.judge(await self._harness.run(assignment), task, key)
+        await self._journal.finish_attempt(record)
+        self.tell(record, reused=False)
+        return record
+
+    def _assignment(self, attempt_id: str, skill: Skill | None, task: Task, trial: int) -> Assignment:
+        folder = self._folder / attempt_id
+        folder.mkdir(parents=True)
+        return Assignment(
+            attempt_id=attempt_id,
+            task_id=task.id,
+            prompt=task.prompt,
+            folder=folder,
+            files=task.file_bytes(),
+            skill=RenderedSkill(skill.name, skill.digest, skill.files) if skill else None,
+            activation=self._settings.activation,
+            deadline_s=task.timeout_s,
+            max_turns=self._settings.max_turns,
+            seed=trial,
+        )
+
+    async def _wait(self, number: int) -> None:
+        await self._sleep(min(30.0, self._settings.backoff_s * 2 ** (number - 1)))
+
+    def tell(self, record: AttemptRecord, *, reused: bool) -> None:
+        """The one canonical log line of an attempt, and its progress event."""
+        usage = usage_of(record)
+        log.info(
+            "attempt",
+            task=record.task_id,
+            attempt=record.attempt_id,
+            harness=self._harness.name,
+            outcome=record.outcome,
+            score=record.score,
+            tokens=usage.tokens,
+            usd=usage.usd,
+            wall_s=round(record.wall_s, 3),
+            reused=reused,
+        )
+        event = AttemptFinished(
+            attempt_id=record.attempt_id,
+            task_id=record.task_id,
+            harness=self._harness.name,
+            outcome=record.outcome,
+            score=record.score,
+            solved=record.hard,
+            tokens=usage.tokens,
+            usd=usage.usd,
+            wall_s=record.wall_s,
+            reused=reused,
+            detail=record.detail,
+        )
+        self._observer.notify(event)

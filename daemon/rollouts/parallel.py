@@ -1,0 +1,65 @@
+"""Concurrency that keeps order: results come back in the order asked for, whoever finished first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all at once. The first failure, by position, is raised when every other job has been cancelled and ended."""
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    if not tasks:
+        return []
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    failures = [end for end in ended if isinstance(end, Exception)]
+    if failures:
+        raise failures[0]
+    return [task.result() for task in tasks]
+
+
+@dataclass(eq=False)
+class _Flight(Generic[T]):
+    future: asyncio.Future[T]
+    waiters: int = 0
+
+
+class SingleFlight(Generic[T]):
+    """Equal keys in flight share one job. The job is cancelled when its last waiter goes away."""
+
+    def __init__(self) -> None:
+        self._flying: dict[str, _Flight[T]] = {}
+
+    async def do(self, key: str, job: Callable[[], Awaitable[T]]) -> T:
+        """Run `job`, or wait for the one with this key that already runs."""
+        flight = self._flying.get(key)
+        if flight is None:
+            flight = self._flying[key] = _Flight(asyncio.ensure_future(job()))
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.future)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                if self._flying.get(key) is flight:
+                    del self._flying[key]
+                await _end(flight.future)
+
+
+async def _end(future: asyncio.Future[T]) -> None:
+    """Cancel what nobody waits for, and see it off."""
+    if future.done():
+        return
+    future.cancel()
+    await asyncio.wait([future])
+    if not future.cancelled():
+        future.exception()  # taken, so that asyncio does not report it as forgotten

@@ -1,0 +1,103 @@
+"""Score a skill on tasks: bounded concurrency, results by task id, equal content never paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from daemon.journal.journal import Journal
+from daemon.journal.records import AttemptKey, AttemptRecord
+from daemon.rollouts.attempt import Attempts, AttemptSettings, Sleep
+from daemon.rollouts.parallel import SingleFlight, ordered
+from daemon.rollouts.progress import Observer, Silent
+from daemon.rollouts.result import TaskResult
+from daemon.rollouts.scoring import Verifier
+from daemon.tasks.task import Task
+from harnesses.harness import Harness
+from skills_repo.skill import Skill
+
+Stop = Callable[[Sequence[TaskResult]], bool]
+"""Looks at the results so far (by task id): True starts no further attempt. What runs already is finished."""
+
+
+class Rollouts:
+    """Runs a harness over tasks. One object a process and target: its concurrency bound is shared by all callers."""
+
+    def __init__(
+        self,
+        harness: Harness,
+        verifier: Verifier,
+        journal: Journal,
+        *,
+        attempts_folder: Path,
+        workers: int = 2,
+        settings: AttemptSettings | None = None,
+        observer: Observer | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._journal = journal
+        self._attempts = Attempts(
+            harness,
+            verifier,
+            journal,
+            folder=attempts_folder,
+            settings=settings or AttemptSettings(),
+            observer=observer or Silent(),
+            sleep=sleep,
+        )
+        self._slots = asyncio.Semaphore(workers)
+        self._flights: SingleFlight[tuple[AttemptRecord, bool]] = SingleFlight()
+        self.harness = harness.name
+        about = harness.settings()
+        self.label = " / ".join(
+            part for part in (f"{harness.name} {about.get('cli_version', '')}".strip(), about.get("model")) if part
+        )
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What decides results besides skill and task."""
+        return self._attempts.key_settings
+
+    async def score(
+        self,
+        skill: Skill | None,
+        tasks: Sequence[Task],
+        *,
+        run_id: str,
+        trial: int = 0,
+        stop: Stop | None = None,
+    ) -> tuple[TaskResult, ...]:
+        """The results by task id, invalid ones among them; fewer than `tasks` only if `stop` said so.
+
+        Raises `RunStopped` when a failure makes going on useless. Whatever was scored by then is journaled.
+        """
+        done: dict[str, TaskResult] = {}
+
+        async def one(task: Task) -> None:
+            key = self._attempts.key(skill, task, trial)
+            found = await self._journal.find_scored(key)
+            if found is not None:
+                self._attempts.tell(found, reused=True)
+                done[task.id] = TaskResult(task, found, reused=True)
+                return
+            async with self._slots:
+                if stop is not None and stop(_by_id(done)):
+                    return
+                record, reused = await self._flights.do(key.digest, lambda: self._fly(skill, task, key, run_id))
+                done[task.id] = TaskResult(task, record, reused=reused)
+
+        await ordered(one(task) for task in tasks)
+        return _by_id(done)
+
+    async def _fly(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str) -> tuple[AttemptRecord, bool]:
+        # Asked again: while this one waited for a slot, an equal one may have been finished.
+        found = await self._journal.find_scored(key)
+        if found is not None:
+            self._attempts.tell(found, reused=True)
+            return found, True
+        return await self._attempts.measure(skill, task, key, run_id), False
+
+
+def _by_id(done: dict[str, TaskResult]) -> tuple[TaskResult, ...]:
+    return tuple(done[task_id] for task_id in sorted(done))

@@ -1,0 +1,76 @@
+"""From an ended attempt to its record: a score where there is one to give, else a named failure.
+
+A verifier that fails is tried again on the same result; the agent is never run again for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
+
+from daemon.journal.records import AttemptKey, AttemptRecord
+from daemon.tasks.scorers.scorer import Result, VerifierError
+from daemon.tasks.task import Score, Task
+from harnesses.harness import Attempt
+from harnesses.outcome import POLICIES, Outcome
+
+Verifier = Callable[[Task, Result], Awaitable[Score]]
+"""Scores a result; raises only `VerifierError`. The real one is `score_task` of the scorer registry."""
+
+
+def record_of(attempt: Attempt, task: Task, key: AttemptKey) -> AttemptRecord:
+    """The attempt as it is remembered, not yet scored."""
+    return AttemptRecord(
+        attempt_id=attempt.attempt_id,
+        key=key.digest,
+        task_id=task.id,
+        outcome=attempt.outcome,
+        detail=attempt.detail,
+        score=None,
+        hard=None,
+        feedback="",
+        summary=attempt.summary,
+        final_answer=attempt.trace.final_answer,
+        skill_listed=attempt.trace.skill_listed,
+        skill_opened=attempt.trace.skill_opened,
+        usage=asdict(attempt.usage),
+        wall_s=attempt.wall_s,
+        versions=dict(attempt.versions),
+        engine=asdict(attempt.engine) if attempt.engine else {},
+        score_detail={},
+    )
+
+
+class Judge:
+    """Scores attempts."""
+
+    def __init__(self, verifier: Verifier, tries: int, wait: Callable[[int], Awaitable[None]]) -> None:
+        self._verifier = verifier
+        self._tries = tries
+        self._wait = wait
+
+    async def judge(self, attempt: Attempt, task: Task, key: AttemptKey) -> AttemptRecord:
+        """The record with its score, or with the outcome that says why there is none."""
+        record = record_of(attempt, task, key)
+        if not POLICIES[attempt.outcome].scored:
+            return record
+        if key.skill_digest and attempt.trace.skill_listed is False and not attempt.trace.skill_opened:
+            return replace(record, outcome=Outcome.SKILL_NOT_VISIBLE, detail="the agent was not told of the skill")
+        try:
+            score = await self._score(task, Result(attempt.trace.final_answer, attempt.workspace))
+        except VerifierError as error:
+            return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()))
+        return replace(
+            record, score=score.value, hard=score.hard, feedback=score.feedback, score_detail=dict(score.detail)
+        )
+
+    async def _score(self, task: Task, result: Result) -> Score:
+        number = 1
+        while True:
+            try:
+                return await self._verifier(task, result)
+            except VerifierError:
+                if number >= self._tries:
+                    raise
+            await self._wait(number)
+            number += 1

@@ -1,0 +1,74 @@
+"""One honed per state directory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tests
+from daemon.journal.journal import JournalError
+from daemon.journal.lock import StateBusyError, StateLock
+
+ROOT = Path(tests.__file__).parent.parent
+HOLD = """
+import sys, time
+from pathlib import Path
+from daemon.journal.lock import StateLock
+with StateLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def _holder(folder: Path) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True, env=env)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "held\n"
+    return child
+
+
+def test_a_second_process_is_told_the_holders_pid(tmp_path: Path) -> None:
+    with _holder(tmp_path / "state") as child:
+        try:
+            with pytest.raises(StateBusyError, match=f"in use by process {child.pid} .*`kill {child.pid}`") as raised:
+                StateLock(tmp_path / "state").__enter__()
+            assert raised.value.pid == child.pid
+        finally:
+            child.kill()
+
+
+def test_a_killed_holder_leaves_no_lock(tmp_path: Path) -> None:
+    with _holder(tmp_path) as child:
+        child.send_signal(signal.SIGKILL)
+    with StateLock(tmp_path):
+        assert (tmp_path / "honed.pid").read_text() == f"{os.getpid()}\n"
+
+
+def test_the_lock_is_free_again_after_use_and_after_an_error(tmp_path: Path) -> None:
+    with StateLock(tmp_path):
+        pass
+    with pytest.raises(ValueError, match="ours"), StateLock(tmp_path):
+        raise ValueError("ours")
+    with StateLock(tmp_path), pytest.raises(StateBusyError):
+        StateLock(tmp_path).__enter__()
+    assert not (tmp_path / "honed.pid").exists()
+
+
+@pytest.mark.parametrize("content", ["", "no number"])
+def test_an_unreadable_pid_is_no_other_error(tmp_path: Path, content: str) -> None:
+    with StateLock(tmp_path):
+        (tmp_path / "honed.pid").write_text(content)
+        with pytest.raises(StateBusyError, match="in use by another process"):
+            StateLock(tmp_path).__enter__()
+
+
+def test_a_state_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match=r"file/state.*writable"):
+        StateLock(tmp_path / "file" / "state").__enter__()

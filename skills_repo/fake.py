@@ -90,7 +90,7 @@ class FakeSkillRepository:
             return ()
         found = [self._describe(commit) for commit in reversed(self._line(self._refs[self.branch]))]
         return tuple(
-            commit.commit
+            commit.sha
             for commit in found
             if commit.trailers.get("Honed-Run") == run_id and step_of(commit.trailers) == step
         )

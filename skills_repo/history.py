@@ -43,9 +43,10 @@ class EditCommit:
 class SkillCommit:
     """One commit that changed the skill."""
 
-    commit: str
+    sha: str
     parents: tuple[str, ...]
-    author: Author
+    author: str
+    """`Name <email>`."""
     when: float
     """Unix time of the author's date."""
     subject: str

@@ -25,7 +25,7 @@ def find_step(git: Git, head: str, skill_path: str, run_id: str, step: int) -> t
     grep = ("--fixed-strings", "--grep=Honed-Run:")
     found = _read(git, head, skill_path, *grep)
     return tuple(
-        commit.commit
+        commit.sha
         for commit in reversed(found)
         if commit.trailers.get("Honed-Run") == run_id and step_of(commit.trailers) == step
     )
@@ -38,16 +38,16 @@ def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCom
     return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), float(row[4]), row[5]) for row in rows)
 
 
-def describe(commit: str, parents: str, author: Author, when: float, message: str) -> SkillCommit:
+def describe(sha: str, parents: str, author: Author, when: float, message: str) -> SkillCommit:
     """One commit as data; `parents` are ids with blanks between."""
     trailers = parse_trailers(message)
     found = _REVERTS.search(message)
     kind: Literal["edit", "revert", "human"] = "revert" if found else "edit" if "Honed-Run" in trailers else "human"
     subject, _, body = message.partition("\n")
     return SkillCommit(
-        commit=commit,
+        sha=sha,
         parents=tuple(parents.split()),
-        author=author,
+        author=f"{author.name} <{author.email}>",
         when=when,
         subject=subject.strip(),
         trailers={} if found else trailers,

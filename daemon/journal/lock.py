@@ -6,13 +6,16 @@ Invariant: the kernel holds the lock (`flock`), so a killed process never leaves
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from filelock import FileLock, Timeout
 
 from daemon.journal.journal import JournalError
+
+_LOCK = "honed.lock"
+_PID = "honed.pid"
 
 
 class StateBusyError(JournalError):
@@ -25,35 +28,28 @@ class StateBusyError(JournalError):
         self.pid = pid
 
 
-class StateLock:
-    """A context manager that holds the state directory; makes the folder where it is missing."""
+@contextmanager
+def state_lock(folder: Path) -> Iterator[None]:
+    """Hold the state directory (made where it is missing); raises `StateBusyError` at once if somebody has it."""
+    lock = FileLock(folder / _LOCK, timeout=0)
+    pid_file = folder / _PID
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise StateBusyError(folder, _holder(pid_file)) from error
+    except OSError as error:
+        raise JournalError(f"the state directory {folder}: {error.strerror} (make it writable)") from error
+    try:
+        pid_file.write_text(f"{os.getpid()}\n", encoding="ascii")
+        yield
+    finally:
+        pid_file.unlink(missing_ok=True)
+        lock.release()
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._pid_file = folder / "honed.pid"
-        self._lock = FileLock(folder / "honed.lock", timeout=0)
 
-    def __enter__(self) -> Self:
-        """Take the lock; raises `StateBusyError` at once if somebody has it."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
-            self._pid_file.write_text(f"{os.getpid()}\n", encoding="ascii")
-        except Timeout as error:
-            raise StateBusyError(self.folder, self._holder()) from error
-        except OSError as error:
-            raise JournalError(f"the state directory {self.folder}: {error.strerror} (make it writable)") from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the lock back."""
-        self._pid_file.unlink(missing_ok=True)
-        self._lock.release()
-
-    def _holder(self) -> int | None:
-        try:
-            return int(self._pid_file.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            return None
+def _holder(pid_file: Path) -> int | None:
+    try:
+        return int(pid_file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

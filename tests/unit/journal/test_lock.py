@@ -12,14 +12,14 @@ import pytest
 
 import tests
 from daemon.journal.journal import JournalError
-from daemon.journal.lock import StateBusyError, StateLock
+from daemon.journal.lock import StateBusyError, state_lock
 
 ROOT = Path(tests.__file__).parent.parent
 HOLD = """
 import sys, time
 from pathlib import Path
-from daemon.journal.lock import StateLock
-with StateLock(Path(sys.argv[1])):
+from daemon.journal.lock import state_lock
+with state_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -37,7 +37,7 @@ def test_a_second_process_is_told_the_holders_pid(tmp_path: Path) -> None:
     with _holder(tmp_path / "state") as child:
         try:
             with pytest.raises(StateBusyError, match=f"in use by process {child.pid} .*`kill {child.pid}`") as raised:
-                StateLock(tmp_path / "state").__enter__()
+                state_lock(tmp_path / "state").__enter__()
             assert raised.value.pid == child.pid
         finally:
             child.kill()
@@ -46,29 +46,29 @@ def test_a_second_process_is_told_the_holders_pid(tmp_path: Path) -> None:
 def test_a_killed_holder_leaves_no_lock(tmp_path: Path) -> None:
     with _holder(tmp_path) as child:
         child.send_signal(signal.SIGKILL)
-    with StateLock(tmp_path):
+    with state_lock(tmp_path):
         assert (tmp_path / "honed.pid").read_text() == f"{os.getpid()}\n"
 
 
 def test_the_lock_is_free_again_after_use_and_after_an_error(tmp_path: Path) -> None:
-    with StateLock(tmp_path):
+    with state_lock(tmp_path):
         pass
-    with pytest.raises(ValueError, match="ours"), StateLock(tmp_path):
+    with pytest.raises(ValueError, match="ours"), state_lock(tmp_path):
         raise ValueError("ours")
-    with StateLock(tmp_path), pytest.raises(StateBusyError):
-        StateLock(tmp_path).__enter__()
+    with state_lock(tmp_path), pytest.raises(StateBusyError):
+        state_lock(tmp_path).__enter__()
     assert not (tmp_path / "honed.pid").exists()
 
 
 @pytest.mark.parametrize("content", ["", "no number"])
 def test_an_unreadable_pid_is_no_other_error(tmp_path: Path, content: str) -> None:
-    with StateLock(tmp_path):
+    with state_lock(tmp_path):
         (tmp_path / "honed.pid").write_text(content)
         with pytest.raises(StateBusyError, match="in use by another process"):
-            StateLock(tmp_path).__enter__()
+            state_lock(tmp_path).__enter__()
 
 
 def test_a_state_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match=r"file/state.*writable"):
-        StateLock(tmp_path / "file" / "state").__enter__()
+        state_lock(tmp_path / "file" / "state").__enter__()

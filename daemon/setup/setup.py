@@ -18,7 +18,7 @@ from daemon.setup.engine import EngineReport, ensure_engine, fall_back, install_
 from daemon.setup.errors import SetupError
 from daemon.setup.home import honed_home
 from daemon.setup.machine import Machine, ThisMachine
-from sandboxes.image import ImageError, ImageFacts, ensure_image
+from sandboxes.image import ImageError, ImageFacts, RootfsFacts, ensure_image, ensure_rootfs
 from sandboxes.image.command import Say
 
 
@@ -30,12 +30,14 @@ class SetupReport:
     engine: EngineReport
     image: ImageFacts | None
     """None where boxes do not run in Docker."""
+    rootfs: RootfsFacts | None
+    """For bubblewrap; None where Docker is used, or where bubblewrap shows the machine's own system folders."""
     agents: AgentPaths | None
     """None where the CLIs cannot be had: the chat harness is left."""
     problems: tuple[str, ...]
     """One line with its remedy for each thing that cannot be had."""
     seconds: dict[str, float]
-    """Wall time of `engine`, `image`, `clis` and `all`."""
+    """Wall time of `engine`, `image` or `rootfs`, `clis` and `all`."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `--json`."""
@@ -51,6 +53,7 @@ class Steps:
     """The parts of set-up; the defaults are the real ones."""
 
     image: Callable[..., Awaitable[ImageFacts]] = ensure_image
+    rootfs: Callable[..., Awaitable[RootfsFacts]] = ensure_rootfs
     clis: Callable[[Path, Say], Awaitable[AgentPaths]] = ensure_clis
 
 
@@ -61,13 +64,22 @@ _T = TypeVar("_T")
 async def set_up(
     say: Say, *, home: Path | None = None, machine: Machine | None = None, steps: Steps = _REAL
 ) -> SetupReport:
-    """Bring engine, image and CLIs; `say` takes each line of progress."""
+    """Bring engine, image and CLIs; `say` takes each line of progress.
+
+    Raises `SetupError` only where nothing can be kept: the home folder cannot be made.
+    """
     home = home or honed_home()
-    machine = machine or ThisMachine(home)
-    await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
-    work = _Work(say, home, machine, steps)
-    (engine, image), agents = await work.timed("all", work.everything())
-    return SetupReport(home, engine, image, agents, tuple(work.problems), work.seconds)
+    try:
+        await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{home} cannot be made ({error.strerror}): set HONED_HOME to a folder that can be written"
+        raise SetupError(msg) from error
+    work = _Work(say, home, machine or ThisMachine(home), steps)
+    (engine, image, rootfs), agents = await work.timed("all", work.everything())
+    return SetupReport(home, engine, image, rootfs, agents, tuple(work.problems), work.seconds)
+
+
+_Boxes = tuple[EngineReport, ImageFacts | None, RootfsFacts | None]
 
 
 @dataclass(frozen=True)
@@ -81,25 +93,34 @@ class _Work:
     problems: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    async def everything(self) -> tuple[tuple[EngineReport, ImageFacts | None], AgentPaths | None]:
+    async def everything(self) -> tuple[_Boxes, AgentPaths | None]:
         """The engine's part and the CLIs' side by side: both mostly wait for downloads and disks."""
-        return await asyncio.gather(self.engine_and_image(), self.timed("clis", self.clis()))
+        return await asyncio.gather(self.boxes(), self.timed("clis", self.clis()))
 
-    async def engine_and_image(self) -> tuple[EngineReport, ImageFacts | None]:
+    async def boxes(self) -> _Boxes:
         engine = await self.timed("engine", ensure_engine(self.machine, self.say))
-        image = None
+        image = rootfs = None
         if engine.address is not None:
             try:
                 image = await self.timed("image", self.image(engine.address))
             except ImageError as error:
                 self.say(f"Docker is not used: {error}")
                 engine = await fall_back(self.machine, self.say, str(error))
+        if engine.engine == "bubblewrap":
+            rootfs = await self.timed("rootfs", self.rootfs())
         if engine.why_not_docker:
             self.problems.append(engine.why_not_docker)
-        return engine, image
+        return engine, image, rootfs
 
     async def image(self, address: str) -> ImageFacts:
         return await self.steps.image(address, home=self.home, say=self.say, may_install=install_allowed())
+
+    async def rootfs(self) -> RootfsFacts | None:
+        try:
+            return await self.steps.rootfs(self.home, self.say, may_install=install_allowed())
+        except ImageError as error:
+            self.say(f"bubblewrap will show agents this machine's own system folders, read-only: {error}")
+            return None
 
     async def clis(self) -> AgentPaths | None:
         try:
@@ -124,6 +145,8 @@ def summary(report: SetupReport) -> tuple[str, ...]:
     lines = [f"engine  {engine.engine} {engine.version} ({engine.how})".rstrip()]
     if report.image is not None:
         lines.append(f"image   {report.image.tag} {report.image.digest[:19]} ({report.image.how})")
+    if report.rootfs is not None:
+        lines.append(f"rootfs  {report.rootfs.path} {report.rootfs.digest[:19]}")
     versions = report.agents.versions if report.agents else {}
     lines.append("agents  " + (", ".join(f"{name} {version}" for name, version in versions.items()) or "none"))
     lines.append("time    " + ", ".join(f"{name} {value:.1f} s" for name, value in report.seconds.items()))

@@ -1,0 +1,96 @@
+"""Rows of `honed doctor` about the job: keys, providers, repository, tasks, state folder."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from daemon.config import Config, ConfigError, ModelSection
+from daemon.secrets import read_key
+from daemon.setup.check import Check
+from daemon.tasks.task import TaskError, TaskSet
+from daemon.wiring import is_simulated, open_history, open_tasks, state_folder
+from skills_repo.history import RepositoryError
+from skills_repo.skill import SkillError
+from skills_repo.validate import validate
+
+SMALL_SELECTION = 12
+"""Below it one task more or less is a large step: a strict gate then accepts much by chance."""
+
+
+async def key_check(name: str, section: ModelSection) -> Check:
+    """The variable that holds the section's key is set; its value is never shown."""
+    if is_simulated(section):
+        return Check(f"key {name}", "ok", "simulated model: no key needed")
+    try:
+        variable, _ = read_key(section)
+    except ConfigError as error:
+        return Check(f"key {name}", "fail", str(error), "export the variable, or set api_key_env")
+    return Check(f"key {name}", "ok", f"{variable} is set" if variable else "no key needed")
+
+
+async def repository_check(config: Config) -> Check:
+    """The skill can be read at the commit training starts from, is valid, and has no uncommitted changes."""
+    try:
+        history = open_history(config)
+        base = await history.base()
+        skill = await history.read(base)
+        dirty = await history.dirty()
+    except (RepositoryError, SkillError) as error:
+        return Check("repository", "fail", str(error), "mend [skill] in honed.toml or the skill itself")
+    if dirty:
+        shown = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if len(dirty) > 3 else "")
+        return Check("repository", "fail", f"uncommitted changes: {shown}", f"git add and commit {config.skill.path}")
+    detail = f"{history.name} at {base[:12]}, {len(skill.text)} characters"
+    if len(skill.text) > config.skill.max_chars:
+        return Check("repository", "fail", f"{detail}: over max_chars", "shorten the skill, or raise [skill] max_chars")
+    if warnings := validate(skill):
+        return Check("repository", "warn", f"{detail}; {'; '.join(warnings[:3])}", "mend SKILL.md and commit it")
+    return Check("repository", "ok", detail)
+
+
+async def tasks_check(config: Config) -> tuple[Check, TaskSet | None]:
+    """The set loads; its splits are large enough to decide something. Also gives the set, for other rows."""
+    try:
+        tasks = await asyncio.to_thread(open_tasks, config)
+    except TaskError as error:
+        return Check("tasks", "fail", str(error), "mend the task set, or [tasks] in honed.toml"), None
+    return sizes_check(tasks), tasks
+
+
+def sizes_check(tasks: TaskSet) -> Check:
+    """The splits' sizes and the smallest effect that a strict gate can see on them. Pure."""
+    sizes = tasks.sizes()
+    selection = sizes["selection"]
+    detail = ", ".join(f"{count} {name}" for name, count in sizes.items())
+    detail += f"; one pass of the gate sees steps of 1/{selection} = {1 / selection:.3f}"
+    if not sizes["train"]:
+        return Check("tasks", "fail", detail, "give the train split tasks: there is nothing to learn from")
+    if selection < SMALL_SELECTION:
+        return Check("tasks", "warn", f"{detail}: small", f"{SMALL_SELECTION} selection tasks or more decide better")
+    if not sizes["test"]:
+        return Check("tasks", "warn", f"{detail}; no sealed test split", "keep some tasks for the final report")
+    return Check("tasks", "ok", detail)
+
+
+async def state_check(config: Config) -> Check:
+    """The state folder can be written and its journal, if there is one, can be read."""
+    folder = state_folder(config)
+    try:
+        await asyncio.to_thread(_write_and_read, folder)
+    except (OSError, sqlite3.Error) as error:
+        return Check("state", "fail", f"{folder}: {error}", f"make {folder} writable, or move it away to start anew")
+    return Check("state", "ok", str(folder))
+
+
+def _write_and_read(folder: Path) -> None:
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    with tempfile.NamedTemporaryFile(dir=there):
+        pass
+    journal = folder / "journal.sqlite"
+    if journal.exists():
+        with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as database:
+            database.execute("SELECT count(*) FROM sqlite_master").fetchone()

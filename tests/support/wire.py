@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+_MESSAGES = itertools.count(1)
+"""Message ids differ, as a real provider's do: Claude Code tells replies apart by them."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ def _message(model: str, step: Step) -> dict[str, Any]:
         "cache_read_input_tokens": step.cached_tokens,
         "output_tokens": step.output_tokens,
     }
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content}
+    head = {"id": f"msg_{next(_MESSAGES)}", "type": "message", "role": "assistant", "model": model, "content": content}
     answer = {**head, "stop_reason": ends[step.stop], "stop_sequence": None}
     return answer if step.no_usage else {**answer, "usage": usage}
 

@@ -21,7 +21,9 @@ async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
-    failures = [end for end in ended if isinstance(end, Exception)]
+    failures = [end for end in ended if isinstance(end, BaseException)]
+    # Those cancelled only because another one failed do not tell why.
+    failures.sort(key=lambda failure: isinstance(failure, asyncio.CancelledError))
     if failures:
         raise failures[0]
     return [task.result() for task in tasks]

@@ -200,7 +200,7 @@ def sensible(request: ModelRequest) -> dict[str, Any]:
         return {"reasoning": "r", "selected": [row["index"] for row in rows][: int(section(request, "edit_budget"))]}
     if role == "reflect_successes":
         return reflection()
-    tried = section(request, "earlier_steps")
+    tried = " ".join(line for line in section(request, "earlier_steps").splitlines() if line.startswith('{"op"'))
     found: dict[str, list[str]] = {}
     for task_id, body in re.findall(
         r'<attempt task="([^"]+)" verdict="failed".*?>(.*?)</attempt>', user_text(request), re.DOTALL
@@ -210,6 +210,53 @@ def sensible(request: ModelRequest) -> dict[str, Any]:
     edits = [edit(f"- {rule}", evidence=ids) for rule, ids in sorted(found.items()) if rule not in tried]
     patterns = [{"type": rule, "count": len(ids), "description": "missing"} for rule, ids in sorted(found.items())]
     return reflection(*edits, patterns=patterns)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+class MortalJournal:
+    """A journal whose process dies at its `at`-th write, before it stands or right after; dead, it takes nothing.
+
+    It also watches that nothing is paid for twice: no attempt is planned that has a score, no prompt asked that has
+    a reply.
+    """
+
+    WRITES = frozenset({"open_run", "end_run", "plan_attempt", "finish_attempt", "save_reply", "save_decision"})
+
+    def __init__(self, inner: Journal, at: int | None = None, *, before: bool = True) -> None:
+        self.inner = inner
+        self.at = at
+        self.before = before
+        self.writes = 0
+        self.dead = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        if name not in self.WRITES:
+            return method
+
+        async def write(*args: Any, **kwargs: Any) -> Any:
+            if self.dead:
+                raise Killed
+            self.writes += 1
+            self.dead = self.writes == self.at
+            if self.dead and self.before:
+                raise Killed
+            await self._check(name, args)
+            done = await method(*args, **kwargs)
+            if self.dead:
+                raise Killed
+            return done
+
+        return write
+
+    async def _check(self, name: str, args: tuple[Any, ...]) -> None:
+        if name == "plan_attempt":
+            assert await self.inner.find_scored(args[3]) is None, f"{args[2]} has a score and is paid for again"
+        if name == "save_reply":
+            assert await self.inner.find_reply(*args[:3]) is None, f"{args[1]} was answered and is paid for again"
 
 
 class Heard:

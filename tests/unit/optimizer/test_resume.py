@@ -1,0 +1,143 @@
+"""Killed at any write and started again: the same decisions and commits, and nothing finished is paid for twice."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.config import TrainSection
+from daemon.journal.memory import MemoryJournal
+from daemon.optimizer.report import RunReport
+from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, task_set
+
+
+def overfitting(folder: Path, seed: int | None = None, workers: int = 2) -> World:
+    """`rule-a` helps everywhere, `rule-h` only train-01 while it breaks selection tasks: one is kept, one rejected."""
+    tasks = task_set(4, 3, 2)
+    needs = {task.id: ["rule-a"] for task in tasks.tasks} | {"train-01": ["rule-h"], "selection-02": ["rule-z"]}
+    breaks = {"selection-00": ["rule-h"], "selection-01": ["rule-h"]}
+    world = World(folder, WorldHarness(needs, breaks), tasks, workers=workers)
+    world.train = TrainSection(epochs=2, batch=2, minibatch=1, merge_batch=2, edit_budget=1, min_edit_budget=1, seed=3)
+    if seed is not None:
+        world.harness.chaos = random.Random(seed)
+        world.client.chaos = random.Random(seed + 1)
+    return world
+
+
+async def story(world: World, report: RunReport) -> dict[str, Any]:
+    """Everything that must be the same: decisions, commits, figures."""
+    journal = world.journal.inner if isinstance(world.journal, MortalJournal) else world.journal
+    return {
+        "decisions": await journal.decisions(report.run_id),
+        "commits": report.commits,
+        "text": (await world.history.read(await world.history.base())).text,
+        "test": report.test,
+        "edits": report.edits,
+        "optimizer": report.optimizer_usage,
+    }
+
+
+async def test_the_world_has_something_to_keep_and_something_to_reject(tmp_path: Path) -> None:
+    report = await overfitting(tmp_path).training().run()
+    outcomes = [step.outcome for step in report.steps]
+    assert outcomes.count("accepted") == 1
+    assert "rejected" in outcomes
+    assert report.accepted == 1
+    assert report.rejected >= 1
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["lost", "written"])
+async def test_killed_at_every_write_it_comes_to_the_same_end(tmp_path: Path, *, before: bool) -> None:
+    plain = overfitting(tmp_path / "plain")
+    plain.journal = MortalJournal(MemoryJournal())
+    expected = await story(plain, await plain.training().run())
+    writes = plain.journal.writes
+    assert writes > 40
+    for at in range(1, writes + 1):
+        world = overfitting(tmp_path / str(at))
+        memory = MemoryJournal()
+        world.journal = MortalJournal(memory, at, before=before)
+        with pytest.raises(Killed):
+            await world.training().run()
+        ended = [run.state for run in await memory.find_runs()] == ["done"]
+        world.journal = MortalJournal(memory)
+        if ended:  # it died after its last write: nothing is left to do
+            assert at == writes
+            continue
+        report = await world.training().run()
+        assert report.resumed is (at > 1 or not before)
+        assert await story(world, report) == expected, f"killed at write {at}"
+
+
+async def test_killed_many_times_it_comes_to_the_same_end(tmp_path: Path) -> None:
+    plain = overfitting(tmp_path / "plain")
+    expected = await story(plain, await plain.training().run())
+    world = overfitting(tmp_path / "killed", seed=7)
+    memory = MemoryJournal()
+    dice = random.Random(1)
+    kills = 0
+    while True:
+        world.journal = MortalJournal(memory, dice.randint(2, 12), before=dice.random() < 0.5)
+        try:
+            report = await world.training().run()
+        except Killed:
+            kills += 1
+            assert kills < 200
+        else:
+            break
+    assert kills > 5
+    assert await story(world, report) == expected
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+@pytest.mark.parametrize("seed", range(4))
+async def test_neither_workers_nor_order_of_completion_change_anything(tmp_path: Path, seed: int, workers: int) -> None:
+    plain = overfitting(tmp_path / "plain")
+    expected = await story(plain, await plain.training().run())
+    world = overfitting(tmp_path / "chaos", seed, workers)
+    assert await story(world, await world.training().run()) == expected
+
+
+async def test_costs_of_before_a_restart_are_counted(tmp_path: Path) -> None:
+    plain = overfitting(tmp_path / "plain")
+    whole = await plain.training().run()
+    world = overfitting(tmp_path / "killed", workers=1)
+    memory = MemoryJournal()
+    world.journal = MortalJournal(memory, 30)
+    with pytest.raises(Killed):
+        await world.training().run()
+    world.journal = memory
+    report = await world.training().run()
+    assert report.target_usage == whole.target_usage
+    assert report.optimizer_usage == whole.optimizer_usage
+    assert report.attempts == whole.attempts
+
+
+async def test_another_configuration_is_another_run(tmp_path: Path) -> None:
+    world = overfitting(tmp_path)
+    memory = MemoryJournal()
+    world.journal = MortalJournal(memory, 12)
+    with pytest.raises(Killed):
+        await world.training().run()
+    world.journal = memory
+    world.train = world.train.model_copy(update={"seed": 4})
+    report = await world.training().run()
+    assert not report.resumed
+    assert len(await memory.find_runs()) == 2
+
+
+async def test_a_finished_run_is_not_resumed_and_the_next_one_pays_for_nothing_it_knows(tmp_path: Path) -> None:
+    world = overfitting(tmp_path)
+    first = await world.training().run()
+    runs = world.harness.runs.copy()
+    second = await world.training().run()
+    assert second.run_id != first.run_id
+    assert not second.resumed
+    assert second.base_commit == first.commits[-1]
+    again = {key for key, count in world.harness.runs.items() if count > 1}
+    assert not again
+    assert second.test.before == first.test.after
+    assert sum(world.harness.runs.values()) - sum(runs.values()) == second.attempts

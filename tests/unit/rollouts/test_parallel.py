@@ -1,0 +1,107 @@
+"""Order of results, the first failure, and shared flights."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from daemon.rollouts.parallel import SingleFlight, ordered
+
+
+async def later(value: int, turns: int) -> int:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    return value
+
+
+async def test_results_keep_the_order_asked_for() -> None:
+    assert await ordered(later(i, turns) for i, turns in enumerate([5, 1, 3])) == [0, 1, 2]
+    assert await ordered([]) == []
+
+
+async def test_the_first_failure_ends_the_others() -> None:
+    ended: list[str] = []
+
+    async def waits() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waits")
+        return 1
+
+    async def fails() -> int:
+        await asyncio.sleep(0)
+        raise LookupError("this one")
+
+    with pytest.raises(LookupError, match="this one"):
+        await ordered([waits(), fails(), waits()])
+    assert ended == ["waits", "waits"]
+
+
+async def test_cancelling_the_whole_cancels_the_parts() -> None:
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def waits() -> int:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return 1
+
+    job = asyncio.ensure_future(ordered([waits()]))
+    await started.wait()
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert ended.is_set()
+
+
+async def test_equal_keys_share_a_flight_and_different_ones_do_not() -> None:
+    flights: SingleFlight[int] = SingleFlight()
+    runs: list[str] = []
+
+    async def job(key: str) -> int:
+        runs.append(key)
+        await asyncio.sleep(0)
+        return len(runs)
+
+    await asyncio.gather(*(flights.do(key, lambda key=key: job(key)) for key in ("a", "b", "a", "a")))
+    assert runs == ["a", "b"]
+    await flights.do("a", lambda: job("a"))
+    assert runs == ["a", "b", "a"]
+
+
+async def test_a_failure_reaches_every_waiter_and_is_not_kept() -> None:
+    flights: SingleFlight[int] = SingleFlight()
+
+    async def fails() -> int:
+        await asyncio.sleep(0)
+        raise LookupError
+
+    ends = await asyncio.gather(flights.do("a", fails), flights.do("a", fails), return_exceptions=True)
+    assert [type(end) for end in ends] == [LookupError, LookupError]
+    assert await flights.do("a", lambda: later(3, 1)) == 3
+
+
+async def test_the_last_waiter_takes_the_flight_with_it() -> None:
+    flights: SingleFlight[int] = SingleFlight()
+    ended: list[str] = []
+
+    async def waits() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waits")
+        return 1
+
+    first = asyncio.ensure_future(flights.do("a", waits))
+    second = asyncio.ensure_future(flights.do("a", waits))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    await asyncio.wait([first])
+    assert ended == []
+    second.cancel()
+    await asyncio.wait([second])
+    assert ended == ["waits"]

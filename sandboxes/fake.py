@@ -7,7 +7,6 @@ the command line names. Deadline, stream caps, fresh homes and hostile collectio
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Set
 from contextlib import asynccontextmanager
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from pathlib import Path
 
-from sandboxes.lay import Owner
-from sandboxes.rooms import Rooms, box_owner, make_rooms, private_folder
+from sandboxes.hostpaths import fresh_home, host_layout
+from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
     Collected,
@@ -165,25 +164,3 @@ class FakeBox:
             oom_seen=answer.oom_seen or answer.ending is Ending.OUT_OF_MEMORY,
             detail=answer.detail,
         )
-
-
-def host_layout(spec: BoxSpec, *, model_url: str | None) -> Layout:
-    """The layout of an engine without a root of its own: everything under the attempt's folder."""
-    folder = spec.folder.absolute()
-    socket = spec.gateway_socket
-    return Layout(
-        workspace=str(folder / "workspace"),
-        home=str(folder / "home"),
-        tmp=str(folder / "tmp"),
-        out=str(folder / "out"),
-        tools=str(folder / "tools"),
-        gateway_socket=None if socket is None else str(socket.absolute()),
-        model_url=None if socket is None else model_url,
-    )
-
-
-def fresh_home(layout: Layout, owner: Owner) -> None:
-    """Empty home and tmp: each command starts from fresh ones."""
-    for path in (Path(layout.home), Path(layout.tmp)):
-        shutil.rmtree(path, ignore_errors=True)
-        private_folder(path, owner)

@@ -1,0 +1,204 @@
+"""One command in bubblewrap: start, watch, make sure that its whole process namespace is gone, tell how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from sandboxes.cgroup import Cgroup, make_cgroup
+from sandboxes.child import Child, Pump
+from sandboxes.disk import over_limit
+from sandboxes.guard import Stop, finish, until_end
+from sandboxes.namespaces import LIMITED, Way, bubblewrap_argv
+from sandboxes.rooms import Rooms
+from sandboxes.sandbox import GIB, BoxSpec, Command, Ended, Ending, Layout, SandboxError
+from sandboxes.streams import Streams
+from sandboxes.wrapper import PATH, forwarder_failed, inner_argv
+
+_GONE_S = 10.0
+_MIN_ADDRESS_SPACE = 8 * GIB
+"""The agents' CLIs reserve this much without using it."""
+
+# Joins the control groups named before `--`, then becomes the rest.
+_LAUNCH = """
+ulimit -c 0; ulimit -n 8192 2>/dev/null
+echo 500 >/proc/self/oom_score_adj
+while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done
+shift; exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What works on this machine."""
+
+    way: Way
+    root: Path | None
+    cgroups: bool
+
+
+class BubblewrapRun:
+    """One run; `to_end` is called once."""
+
+    def __init__(
+        self, spec: BoxSpec, layout: Layout, command: Command, setup: Setup, *, name: str, number: int
+    ) -> None:
+        self._spec = spec
+        self._layout = layout
+        self._command = command
+        self._setup = setup
+        self._name = name
+        self._number = number
+        self._status = bytearray()
+        self._status_pump: Pump | None = None
+        self._child: Child | None = None
+        self._init_fd: int | None = None
+        self._group: Cgroup | None = None
+
+    @property
+    def pid(self) -> int:
+        """Host process id of bubblewrap itself."""
+        assert self._child is not None
+        return self._child.pid
+
+    async def to_end(self, rooms: Rooms) -> Ended:
+        """Run; nothing of it is left afterwards, also when cancelled."""
+        inner = self._inner()
+        if self._setup.cgroups:
+            self._group = await asyncio.to_thread(make_cgroup, self._name, self._spec.limits)
+            if self._group is None:
+                message = f"cannot make the control group {self._name}: run `honed doctor`"
+                raise SandboxError(message)
+        streams = Streams(rooms.folder, self._number, self._spec.limits.stream_bytes)
+        began = time.monotonic()
+        try:
+            child = self._child = self._start(inner, rooms, streams)
+            disk = partial(over_limit, rooms.both, self._spec.limits.workspace_bytes)
+            stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=disk)
+            wall_s = time.monotonic() - began
+        finally:
+            await finish(self.settle())
+            streams.close()
+            oom = self._group is not None and await finish(asyncio.to_thread(self._drop_group, self._group))
+        return self._ended(stop, wall_s, streams, oom_seen=oom)
+
+    async def settle(self) -> None:
+        """Kill, and wait until the namespace's first process is gone: the kernel ends all others before it."""
+        child = self._child
+        if child is None:
+            return
+        if not child.end.done():
+            child.kill()
+            await asyncio.wait({child.end}, timeout=_GONE_S)
+        if self._status_pump is not None:
+            self._status_pump.read_now()
+        if self._init_fd is not None:
+            await _gone(self._init_fd)
+            os.close(self._init_fd)
+            self._init_fd = None
+        await child.drain()
+
+    def _inner(self) -> tuple[str, ...]:
+        inner = inner_argv(self._command, self._layout)
+        if self._setup.cgroups:
+            return inner
+        limits = self._spec.limits
+        address_space = max(limits.memory_bytes, _MIN_ADDRESS_SPACE) // 1024
+        return ("/bin/sh", "-c", LIMITED, "sh", str(address_space), str(limits.pids), *inner)
+
+    def _start(self, inner: tuple[str, ...], rooms: Rooms, streams: Streams) -> Child:
+        read_fd, write_fd = os.pipe()
+        status: IO[bytes] = os.fdopen(read_fd, "rb", buffering=0)
+        try:
+            argv = bubblewrap_argv(
+                self._spec, self._layout, inner, way=self._setup.way, root=self._setup.root, status_fd=write_fd
+            )
+            groups = self._group.entries if self._group else ()
+            launch = ("/bin/sh", "-c", _LAUNCH, "sh", *groups, "--", *argv)
+            child = Child(launch, env={"PATH": PATH}, cwd=rooms.folder, streams=streams, pass_fds=(write_fd,))
+        except BaseException:
+            status.close()
+            raise
+        finally:
+            os.close(write_fd)
+        self._status_pump = Pump(status, self._hear)
+        child.also(self._status_pump)
+        return child
+
+    def _hear(self, data: bytes) -> None:
+        """Bubblewrap's status: first the id of the namespace's first process, at the end the exit code."""
+        self._status += data
+        pid = self._told("child-pid")
+        if pid is not None and self._init_fd is None:
+            with suppress(ProcessLookupError):
+                self._init_fd = os.pidfd_open(pid)
+
+    def _told(self, key: str) -> Any:
+        for line in bytes(self._status).splitlines():
+            with suppress(ValueError):
+                told = json.loads(line)
+                if key in told:
+                    return told[key]
+        return None
+
+    def _drop_group(self, group: Cgroup) -> bool:
+        """Remove the control group; True if something in it was killed for memory."""
+        oom = group.oom_kills() > 0
+        group.remove()
+        return oom
+
+    def _ended(self, stop: Stop | None, wall_s: float, streams: Streams, *, oom_seen: bool) -> Ended:
+        assert self._child is not None
+        code = self._child.end.result()
+        if complaint := forwarder_failed(code, streams.stderr.path):
+            raise SandboxError(complaint)
+        ending, detail = self._ending(stop, code, streams, oom_seen=oom_seen)
+        return Ended(
+            ending=ending,
+            exit_code=code if ending is Ending.EXITED else None,
+            wall_s=wall_s,
+            stdout=streams.stdout.path,
+            stderr=streams.stderr.path,
+            stdout_cut=streams.stdout.cut,
+            stderr_cut=streams.stderr.cut,
+            oom_seen=oom_seen,
+            detail=detail,
+        )
+
+    def _ending(self, stop: Stop | None, code: int, streams: Streams, *, oom_seen: bool) -> tuple[Ending, str]:
+        if stop is not None:
+            return stop.ending, stop.detail
+        if oom_seen and code in {128 + signal.SIGKILL, -signal.SIGKILL}:
+            return Ending.OUT_OF_MEMORY, "killed for memory: raise [sandbox] memory_mb"
+        if code < 0:
+            return Ending.KILLED, f"somebody outside stopped bubblewrap (signal {-code})"
+        if self._told("exit-code") is None:
+            head = streams.stderr.path.read_bytes()[:300].decode("utf-8", "replace")
+            message = f"bubblewrap did not start the command: {' '.join(head.split())}"
+            raise SandboxError(message)
+        return Ending.EXITED, ""
+
+
+async def _gone(pidfd: int) -> None:
+    """Wait (bounded) until the process behind `pidfd` has ended; kill it if it has not at once."""
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
+    loop.add_reader(pidfd, gone.set)
+    try:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        async with asyncio.timeout(_GONE_S):
+            await gone.wait()
+    except TimeoutError:
+        message = "a killed process namespace does not go away: is the host's disk stuck?"
+        raise SandboxError(message) from None
+    finally:
+        loop.remove_reader(pidfd)

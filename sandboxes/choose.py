@@ -1,0 +1,60 @@
+"""Which engine to use on this machine: the best that really works, each step down said aloud."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sandboxes.bubblewrap import BubblewrapSandbox
+from sandboxes.docker import DockerSandbox
+from sandboxes.process import ProcessSandbox
+from sandboxes.sandbox import Sandbox, SandboxError
+
+Preference = Literal["auto", "docker", "bubblewrap", "process"]
+_ANSWER_S = 30.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen. `reasons` are sentences for people: why not something better, and what this one lacks."""
+
+    sandbox: Sandbox
+    reasons: tuple[str, ...]
+
+
+async def choose_engine(
+    preference: Preference, *, image: str, rootfs: Path | None, owner: str, docker_url: str | None = None
+) -> Choice:
+    """Docker if it answers and has the image, else bubblewrap if namespaces work, else plain processes.
+
+    A preference other than `auto` is taken or refused: `SandboxError` with the remedy, never a silent fallback.
+    """
+    engines: dict[str, Sandbox] = {
+        "docker": DockerSandbox(image, owner=owner, base_url=docker_url),
+        "bubblewrap": BubblewrapSandbox(rootfs, owner=owner),
+        "process": ProcessSandbox(owner=owner),
+    }
+    reasons: list[str] = []
+    for name, sandbox in engines.items():
+        if preference not in {"auto", name}:
+            continue
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                facts = await sandbox.facts()
+        except (SandboxError, TimeoutError) as error:
+            problem = str(error) or "no answer"
+            if preference == name:
+                message = f"[sandbox] engine = {name!r} cannot be used: {problem}"
+                raise SandboxError(message) from error
+            reasons.append(f"{name} is not used: {problem}")
+            continue
+        if name != "docker" and facts.lacks:
+            kind = "NOT ISOLATED, " if not facts.isolated else ""
+            reasons.append(f"{name} is used ({kind}less than Docker): {'; '.join(facts.lacks)}")
+        elif facts.lacks:
+            reasons.append(f"{name} lacks: {'; '.join(facts.lacks)}")
+        return Choice(sandbox, tuple(reasons))
+    message = f"[sandbox] engine = {preference!r} is not known: use auto, docker, bubblewrap or process"
+    raise SandboxError(message)

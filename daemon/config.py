@@ -6,11 +6,16 @@ environment variable that `api_key_env` names.
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from daemon.config_errors import Finding, findings, to_line
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
 
@@ -20,7 +25,7 @@ class ConfigError(Exception):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class SkillSection(_Section):
@@ -140,3 +145,105 @@ class Config(_Section):
     git: GitSection = GitSection()
     file: Path = Path("honed.toml")
     """Where it was read from (absolute); relative paths were resolved against its folder."""
+
+
+SIMULATED = "simulated:"
+"""The `base_url` of the demo's simulated model."""
+_PROVIDER_OF = {"codex": "openai", "claude-code": "anthropic"}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+def load_config(path: Path) -> Config:
+    """Read, check and resolve a honed.toml; raises `ConfigError` naming file, line, key and remedy.
+
+    Relative `repository` and `tasks` paths count from the file's own folder. Opens nothing but the file.
+    """
+    file = path.absolute()
+    text = _read(file)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_syntax(file, str(error))) from error
+    if "file" in data:
+        raise ConfigError(to_line(file, text, [(("file",), "is no section: remove it")]))
+    try:
+        # JSON mode: strict about types, yet a TOML list is a tuple and text is a path.
+        config = Config.model_validate_json(json.dumps(data, default=lambda date: [str(date)]), strict=True)
+    except ValidationError as error:
+        raise ConfigError(to_line(file, text, findings(error, Config))) from error
+    wrong = _check(config)
+    if wrong:
+        raise ConfigError(to_line(file, text, wrong))
+    return _resolved(config, file)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError as error:
+        raise ConfigError(f"{file}: no such file (run `honed init`, or name it with --config)") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror} (check the path and its permissions)") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is not UTF-8 (save it as UTF-8)") from error
+
+
+def _syntax(file: Path, message: str) -> str:
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    if found is None:
+        return f"{file}: is not valid TOML: {message}"
+    return f"{file}:{found[2]}: is not valid TOML: {found[1]} (column {found[3]}; put text in double quotes)"
+
+
+def _check(config: Config) -> list[Finding]:
+    """What no single value shows: values against each other, and texts that must have a form."""
+    wrong: list[Finding] = []
+    train, target = config.train, config.target
+    parts = config.skill.path.rstrip("/").split("/")
+    if any(part in ("", ".", "..") or "\\" in part for part in parts):
+        wrong.append((("skill", "path"), "must be a folder inside the repository, such as `skills/my-skill`"))
+    if min(config.tasks.split) < 1:
+        wrong.append((("tasks", "split"), "must have three shares of at least 1: train, selection, test"))
+    if train.min_edit_budget > train.edit_budget:
+        what = f"must be at most edit_budget ({train.edit_budget}), not {train.min_edit_budget}: lower it"
+        wrong.append((("train", "min_edit_budget"), what))
+    needed = _PROVIDER_OF.get(target.harness, target.provider)
+    if target.provider != needed:
+        what = f'must be "{needed}" for harness "{target.harness}", not "{target.provider}"'
+        wrong.append((("target", "provider"), what))
+    for name, section in (("target", target), ("optimizer", config.optimizer)):
+        wrong += [((name, key), what) for key, what in _check_model(section)]
+    return wrong
+
+
+def _check_model(section: ModelSection) -> list[tuple[str, str]]:
+    wrong = []
+    if not section.model.strip():
+        wrong.append(("model", "must name a model"))
+    if section.api_key_env is not None and not _VARIABLE.fullmatch(section.api_key_env):
+        wrong.append(("api_key_env", "must be the name of an environment variable, never the key itself"))
+    if section.base_url is not None and section.base_url != SIMULATED and not _is_address(section.base_url):
+        wrong.append(("base_url", "must be http(s)://host[:port][/path] without user, query or fragment"))
+    return wrong
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port_ok = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    plain = not (parts.query or parts.fragment or "@" in parts.netloc or re.search(r"\s", text))
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port_ok and plain
+
+
+def _resolved(config: Config, file: Path) -> Config:
+    folder = file.parent
+    changes: dict[str, Any] = {
+        "skill": config.skill.model_copy(
+            update={"path": config.skill.path.rstrip("/"), "repository": (folder / config.skill.repository).resolve()}
+        ),
+        "tasks": config.tasks.model_copy(update={"path": (folder / config.tasks.path).resolve()}),
+        "file": file,
+    }
+    return config.model_copy(update=changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from daemon.demo.chat_wordings import MONTHS, Question, read_question
+from daemon.demo.chat_wordings import MONTHS, read_question
 from daemon.demo.conversation import Conversation
 from daemon.demo.rules import Habits, read_habits
 
@@ -40,9 +40,3 @@ def _date(given: str, habits: Habits) -> str:
         day, month = (figures[1], figures[2]) if habits.day_first else (figures[2], figures[1])
         return f"{figures[3]}-{month}-{day}"
     return given
-
-
-def right_answer(question: Question) -> str:
-    """What is right: the gold of the chat tasks."""
-    habits = Habits(day_first=True, bare_answers=True, tidy_codes=True)
-    return _code(question.given, habits) if question.is_code else _date(question.given, habits)

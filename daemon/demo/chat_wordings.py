@@ -24,7 +24,7 @@ class Question:
     @property
     def in_figures(self) -> bool:
         """A date like 03/04/2025."""
-        return "/" in self.given
+        return "/" in self.given and not self.is_code
 
 
 def render_question(question: Question) -> str:

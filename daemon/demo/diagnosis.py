@@ -11,6 +11,7 @@ from daemon.demo.wordings import read_request
 _WROTE = re.compile(r"wrote \d+ (values|formulas) to ([A-Z]\w*)!")
 _STOPPED = re.compile(r"stopped at the empty row \d+")
 _UNMATCHED = re.compile(r"no match for \d+ keys")
+_TIDY_CODE = re.compile(r"\b[A-Z]{2}-\d{2}\b")
 _FINAL = re.compile(r"^final answer:\s*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -30,11 +31,11 @@ def _sheet_failures(attempt: str) -> tuple[Failure, ...]:
     request = read_request(attempt)
     if (wrote and wrote[1] == "formulas") or "formula without a stored value" in attempt:
         found.append(FORMULA)
+    if wrote and request and wrote[2] != request.sheet:
+        return (*found, SHEET)  # on the wrong sheet, empty rows and missing keys say nothing
     if _STOPPED.search(attempt):
         found.append(GAP)
-    if wrote and request and wrote[2] != request.sheet:
-        found.append(SHEET)
-    elif _UNMATCHED.search(attempt):
+    if _UNMATCHED.search(attempt):
         found.append(KEYS)
     return tuple(found)
 
@@ -48,6 +49,6 @@ def _text_failures(attempt: str) -> tuple[Failure, ...]:
         found.append(SENTENCE)
     if question and question.in_figures:
         found.append(DATES)
-    if question and question.is_code:
+    if question and question.is_code and not _TIDY_CODE.search(said):
         found.append(CODES)
     return tuple(found)

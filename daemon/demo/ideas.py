@@ -106,7 +106,7 @@ CODES = Failure(
     "A code was copied as typed.",
     (
         Idea(
-            "- Write codes in upper case with one hyphen between letters and digits and no spaces.",
+            "- Write codes in upper case, with one hyphen between letters and digits, without spaces.",
             "- Copy codes with care.",
             rationale="Codes were copied as they were typed.",
         ),

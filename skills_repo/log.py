@@ -32,7 +32,15 @@ def find_step(git: Git, head: str, skill_path: str, run_id: str, step: int) -> t
 
 
 def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCommit, ...]:
-    argv = ["log", "--topo-order", "--no-show-signature", "--no-notes", *options, f"--format=tformat:{_FORMAT}"]
+    argv = [
+        "log",
+        "--topo-order",
+        "--full-history",
+        "--no-show-signature",
+        "--no-notes",
+        *options,
+        f"--format=tformat:{_FORMAT}",
+    ]
     fields = git.fields([*argv, head, "--", skill_path])
     rows = zip(*[iter(fields)] * _COLUMNS, strict=True)
     return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), float(row[4]), row[5]) for row in rows)

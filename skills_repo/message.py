@@ -23,8 +23,8 @@ _TRAILER = re.compile(r"(Honed-[A-Za-z]+): *(.*)")
 _STEP = re.compile(r"(\d+)\.(\d+)/(\d+)")
 _NEUTRAL = (
     (re.compile(r"<!-*"), "< ! "),
-    (re.compile(r"-*>"), lambda match: " >" if len(match.group()) > 1 else ">"),
-    (re.compile(r"[@#!&~%](?=\w)"), lambda match: match.group() + " "),
+    (re.compile(r"--+>"), " >"),
+    (re.compile(r"[@#~](?=\w)|[!&%$](?=\d)"), r"\g<0> "),
     (re.compile(r"\bGH-(?=\d)", re.IGNORECASE), "GH "),
     (re.compile(r"://"), ": //"),
     (re.compile(r"\bwww\.", re.IGNORECASE), "www ."),
@@ -123,7 +123,7 @@ def _subject(note: EditNote) -> str:
     edit = note.edit
     text = edit.target if edit.op == Op.DELETE else edit.content or edit.target
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
-    words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;")
+    words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;") or "…"
     verb = _OPS.get(edit.op, "edit")
     return _cut(f'skill({_cut(note.skill, 32)}): {verb} "{words}', WIDTH - 1) + '"'
 

@@ -91,6 +91,10 @@ class SkillRepository:
         """Uncommitted paths below the skill."""
         return await asyncio.to_thread(self._dirty)
 
+    async def resolve(self, name: str) -> str:
+        """The commit id behind a name that a person gave: a branch, tag, short id or `name~2`."""
+        return await asyncio.to_thread(self._resolve_name, name)
+
     async def is_ancestor(self, older: str, newer: str) -> bool:
         """True if `newer` contains `older`."""
         return await asyncio.to_thread(self._is_ancestor, older, newer)
@@ -224,6 +228,16 @@ class SkillRepository:
                 raise RepositoryError(f"{self.root} has no commits yet (commit the skill first)") from error
             hint = "fetch it" if _OID.fullmatch(ref) else "check the name"
             raise RepositoryError(f"there is no commit {ref} in {self.root} ({hint})") from error
+
+    @_plain_errors
+    def _resolve_name(self, name: str) -> str:
+        self._check()
+        try:
+            return self._git.line("rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
+        except GitFailedError as error:
+            raise RepositoryError(
+                f"there is no commit {name!r} in {self.root} (see `git branch` and `git log`)"
+            ) from error
 
     def _exists(self, ref: str) -> bool:
         try:

@@ -1,7 +1,8 @@
 """The wire dialects a door speaks: which paths lead where, and how each is told *no*.
 
 A refusal is part of the agent's prompt: it starts `honed policy:`, says what, and that retrying will not help. Its
-status is the one after which the real CLI gives up at once (measured: Codex at 400, Claude Code at 403).
+status is one after which the real CLI gives up at once (measured: Codex at 400; Claude Code at 410, while it asks six
+times at 400 and shows 403 as a failed login).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def route(method: str, path: str) -> Dialect | None:
 
 def final_status(provider: Provider) -> int:
     """The status after which that provider's CLI does not try again."""
-    return 400 if provider == "openai" else 403
+    return 400 if provider == "openai" else 410
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not a fault

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sandboxes.gateway.dialects import Refusal
-from sandboxes.gateway.policy import DoorPolicy, ProviderFailure, Tally, Usage, priced
+from sandboxes.gateway.policy import DoorPolicy, ProviderFailure, Tally, Usage
 
 if TYPE_CHECKING:
     from sandboxes.gateway.usage import Counts
@@ -79,7 +79,7 @@ class Ledger:
 
     async def settle(self, ticket: Ticket, counts: Counts | None, *, answered: bool) -> Usage:
         """Close a ticket with what it used, if anything; returns the priced usage."""
-        usage = Usage() if counts is None else priced(counts.usage(), self._policy.price)
+        usage = Usage() if counts is None else counts.usage(self._policy.price)
         if not answered:
             usage = replace(usage, requests=0)
         self._running.remove(ticket)
@@ -134,6 +134,5 @@ class Ledger:
         if caps.usd is None or used.usd is None or self._policy.price is None:
             return True
         price = self._policy.price
-        # Writing to a cache may cost more than plain input; the reserve is a guess, the settled sum is not.
         usd = sum(each.input * price.input + each.output * price.output for each in reserves) / 1_000_000
         return used.usd + usd <= caps.usd

@@ -7,6 +7,7 @@ ends without usage is charged by its size, so that cutting a stream short is no 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from sandboxes.gateway.dialects import Dialect
@@ -115,7 +116,9 @@ def settle(counts: Counts | None, *, final: bool, sent: int, received: int) -> C
     if counts is not None and final:
         return counts
     known = counts or Counts()
-    return Counts(known.input or estimated_tokens(sent), known.cached, max(known.output, estimated_tokens(received)))
+    return replace(
+        known, input=known.input or estimated_tokens(sent), output=max(known.output, estimated_tokens(received))
+    )
 
 
 def _object(data: bytes) -> dict[str, Any]:

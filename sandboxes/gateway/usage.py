@@ -1,11 +1,15 @@
-"""Token counts as each dialect writes them, normalised: input includes cached tokens, output includes reasoning."""
+"""Token counts as each dialect writes them, normalised: input includes cached tokens, output includes reasoning.
+
+Writing to Anthropic's cache costs more than plain input; the surcharge is counted in input tokens (a quarter of those
+written for five minutes, all of those written for an hour) and enters the money alone.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sandboxes.gateway.policy import Usage
+from sandboxes.gateway.policy import Price, Usage, priced
 
 
 @dataclass(frozen=True)
@@ -15,10 +19,15 @@ class Counts:
     input: int = 0
     cached: int = 0
     output: int = 0
+    surcharge: float = 0.0
+    """Input tokens to be paid on top of `input` for cache writes."""
 
-    def usage(self) -> Usage:
-        """As the usage of one request, money unknown yet (see `policy.priced`)."""
-        return Usage(1, self.input, min(self.cached, self.input), self.output, None)
+    def usage(self, price: Price | None) -> Usage:
+        """As the usage of one request, priced; money is None where the price is unknown."""
+        usage = priced(Usage(1, self.input, min(self.cached, self.input), self.output, None), price)
+        if price is None or usage.usd is None:
+            return usage
+        return replace(usage, usd=usage.usd + self.surcharge * price.input / 1_000_000)
 
 
 def openai_counts(usage: Any) -> Counts | None:
@@ -41,20 +50,30 @@ class AnthropicCounts:
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
+        self._hourly = 0
 
     def update(self, usage: Any) -> None:
         """Take in one `usage` object."""
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"):
             if isinstance(usage, dict) and usage.get(name) is not None:
                 self._seen[name] = _count(usage[name])
+        written = usage.get("cache_creation") if isinstance(usage, dict) else None
+        if isinstance(written, dict):
+            self._hourly = _count(written.get("ephemeral_1h_input_tokens"))
 
     def counts(self) -> Counts | None:
         """What is known so far; None if nothing is."""
         if not self._seen:
             return None
         read = self._seen.get("cache_read_input_tokens", 0)
-        fresh = self._seen.get("input_tokens", 0) + self._seen.get("cache_creation_input_tokens", 0)
-        return Counts(fresh + read, read, self._seen.get("output_tokens", 0))
+        written = self._seen.get("cache_creation_input_tokens", 0)
+        hourly = min(self._hourly, written)
+        return Counts(
+            self._seen.get("input_tokens", 0) + written + read,
+            read,
+            self._seen.get("output_tokens", 0),
+            0.25 * (written - hourly) + hourly,
+        )
 
 
 def anthropic_counts(usage: Any) -> Counts | None:

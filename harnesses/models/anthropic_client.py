@@ -1,0 +1,165 @@
+"""The Anthropic client: Messages, with structured output asked for natively.
+
+A server that refuses `output_config` is asked through a forced tool, and one that refuses that in words; each step
+down is said once in the log. Temperature is left out where the model refuses it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import structlog
+from anthropic.types import Message
+
+from harnesses.models.client import ModelReply, ModelRequest
+from harnesses.models.retry import Patience, TryFailed, with_retries
+from harnesses.models.schema import strict_schema
+from harnesses.models.transport import (
+    HTTP_OPTIONS,
+    bad_reply,
+    connect_s,
+    connection_failure,
+    key_of,
+    schema_instruction,
+    status_failure,
+)
+from sandboxes.gateway.failures import host_of
+from sandboxes.gateway.meter import settle
+from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
+from sandboxes.gateway.usage import anthropic_counts
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Stop = Literal["end", "length", "refusal", "other"]
+
+log = structlog.get_logger(__name__)
+
+_STOPS: dict[str | None, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+_WAYS = ("output_config", "tool", "words")
+"""How JSON is asked for, the best first."""
+_REFUSED = {"output_config": ("output_config", "output_format", "json_schema", "structured"), "tool": ("tool",)}
+
+
+class AnthropicClient:
+    """A `ModelClient` over the anthropic SDK."""
+
+    def __init__(
+        self, upstream: Upstream, model: str, price: Price | None = None, *, patience: Patience | None = None
+    ) -> None:
+        self._upstream = upstream
+        self._model = model
+        self._price = price
+        self._patience = patience or Patience()
+        self._way = 0
+        self._warm = True
+        self._sdk = anthropic.AsyncAnthropic(
+            api_key=key_of(upstream, "anthropic"),
+            base_url=upstream.base_url.rstrip("/").removesuffix("/v1"),
+            max_retries=0,
+            timeout=anthropic.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
+            http_client=anthropic.DefaultAsyncHttpxClient(**HTTP_OPTIONS),
+        )
+        self._sdk.auth_token = None
+
+    @property
+    def provider(self) -> str:
+        """As `ModelClient.provider`."""
+        return "anthropic"
+
+    @property
+    def model(self) -> str:
+        """As `ModelClient.model`."""
+        return self._model
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """As `ModelClient.complete`."""
+        return await with_retries(self._upstream, self._patience, lambda: self._adapting(request))
+
+    async def close(self) -> None:
+        """As `ModelClient.close`."""
+        await self._sdk.close()
+
+    async def _adapting(self, request: ModelRequest) -> ModelReply:
+        while True:
+            try:
+                return self._reply(request, await self._ask(request))
+            except TryFailed as failure:
+                if not self._adapt(request, failure):
+                    raise
+
+    async def _ask(self, request: ModelRequest) -> Any:
+        parameters = self._parameters(request)
+        try:
+            return await self._sdk.messages.create(**parameters)
+        except anthropic.APIStatusError as error:
+            raise status_failure(self._upstream, error) from None
+        except anthropic.APIConnectionError as error:
+            raise connection_failure(error) from None
+        except (anthropic.AnthropicError, ValueError) as error:
+            raise bad_reply(f"not a message ({type(error).__name__})") from None
+
+    def _parameters(self, request: ModelRequest) -> dict[str, Any]:
+        system = request.system
+        parameters: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.max_output_tokens,
+            "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+        }
+        if request.temperature is not None and self._warm:
+            # Newer models know no temperature, and neither does the SDK's own list of parameters.
+            parameters["extra_body"] = {"temperature": request.temperature}
+        if request.schema is not None:
+            schema = strict_schema(request.schema)
+            if _WAYS[self._way] == "output_config":
+                parameters["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            elif _WAYS[self._way] == "tool":
+                tool = {"name": request.schema_name, "description": "Give the reply.", "input_schema": schema}
+                parameters |= {"tools": [tool], "tool_choice": {"type": "tool", "name": request.schema_name}}
+            else:
+                system = f"{system}\n\n{schema_instruction(schema)}".strip()
+        return {**parameters, "system": system} if system else parameters
+
+    def _adapt(self, request: ModelRequest, failure: TryFailed) -> bool:
+        """Step down from what the server refused; False if it was nothing of ours."""
+        if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
+            return False
+        text = failure.detail.lower()
+        refused = None
+        if request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[self._way], ())):
+            refused = _WAYS[self._way]
+            self._way += 1
+        elif request.temperature is not None and self._warm and "temperature" in text:
+            refused, self._warm = "temperature", False
+        if refused is None:
+            return False
+        log.warning(
+            "the server refuses a parameter: going on without it",
+            parameter=refused,
+            host=host_of(self._upstream.base_url),
+            model=self._model,
+            said=failure.detail[:200],
+        )
+        return True
+
+    def _reply(self, request: ModelRequest, answer: Any) -> ModelReply:
+        if not isinstance(answer, Message) or not isinstance(answer.content, list):
+            raise bad_reply("not a message")
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        calls = [block.input for block in answer.content if block.type == "tool_use"]
+        if request.schema is not None and calls:
+            text = json.dumps(calls[0])
+        counts = anthropic_counts(answer.usage.model_dump() if answer.usage is not None else None)
+        sent = len(json.dumps(self._parameters(request)))
+        counts = settle(counts, final=counts is not None, sent=sent, received=len(text))
+        stop = _STOPS.get(answer.stop_reason, "other")
+        return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)

@@ -1,0 +1,162 @@
+"""The OpenAI client: Chat Completions, on any server that speaks them.
+
+Servers differ in what they take. Where one refuses a parameter by name with a 400, the client says so once in the log,
+leaves that parameter out (or asks for JSON in words) from then on, and asks again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import openai
+import structlog
+from openai.types.chat import ChatCompletion
+
+from harnesses.models.client import ModelReply, ModelRequest
+from harnesses.models.retry import Patience, TryFailed, with_retries
+from harnesses.models.schema import strict_schema
+from harnesses.models.transport import (
+    HTTP_OPTIONS,
+    bad_reply,
+    connect_s,
+    connection_failure,
+    key_of,
+    schema_instruction,
+    status_failure,
+)
+from sandboxes.gateway.failures import host_of
+from sandboxes.gateway.meter import settle
+from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
+from sandboxes.gateway.usage import openai_counts
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Stop = Literal["end", "length", "refusal", "other"]
+
+log = structlog.get_logger(__name__)
+
+_STOPS: dict[str, Stop] = {"stop": "end", "tool_calls": "end", "length": "length", "content_filter": "refusal"}
+_NAMES = {
+    "response_format": ("response_format", "json_schema", "structured output"),
+    "max_tokens": ("max_tokens", "max_completion_tokens"),
+    "temperature": ("temperature",),
+    "seed": ("seed",),
+}
+"""Parameters a server may refuse, and how its message names them."""
+
+
+class OpenAIClient:
+    """A `ModelClient` over the openai SDK."""
+
+    def __init__(
+        self, upstream: Upstream, model: str, price: Price | None = None, *, patience: Patience | None = None
+    ) -> None:
+        self._upstream = upstream
+        self._model = model
+        self._price = price
+        self._patience = patience or Patience()
+        self._without: set[str] = set()
+        # A second parameter name is needed: OpenAI's newer models refuse `max_tokens`, many servers know only that.
+        self._limit = "max_completion_tokens" if host_of(upstream.base_url).endswith("openai.com") else "max_tokens"
+        self._sdk = openai.AsyncOpenAI(
+            api_key=key_of(upstream, "openai"),
+            base_url=upstream.base_url,
+            max_retries=0,
+            timeout=openai.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
+            http_client=openai.DefaultAsyncHttpxClient(**HTTP_OPTIONS),
+        )
+        self._sdk.organization = None
+        self._sdk.project = None
+
+    @property
+    def provider(self) -> str:
+        """As `ModelClient.provider`."""
+        return "openai"
+
+    @property
+    def model(self) -> str:
+        """As `ModelClient.model`."""
+        return self._model
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """As `ModelClient.complete`."""
+        return await with_retries(self._upstream, self._patience, lambda: self._adapting(request))
+
+    async def close(self) -> None:
+        """As `ModelClient.close`."""
+        await self._sdk.close()
+
+    async def _adapting(self, request: ModelRequest) -> ModelReply:
+        while True:
+            try:
+                return self._reply(request, await self._ask(request))
+            except TryFailed as failure:
+                if not self._adapt(request, failure):
+                    raise
+
+    async def _ask(self, request: ModelRequest) -> Any:
+        parameters = self._parameters(request)
+        try:
+            return await self._sdk.chat.completions.create(**parameters)
+        except openai.APIStatusError as error:
+            raise status_failure(self._upstream, error) from None
+        except openai.APIConnectionError as error:
+            raise connection_failure(error) from None
+        except (openai.OpenAIError, ValueError) as error:
+            raise bad_reply(f"not a chat completion ({type(error).__name__})") from None
+
+    def _parameters(self, request: ModelRequest) -> dict[str, Any]:
+        system = request.system
+        parameters: dict[str, Any] = {"model": self._model, self._limit: request.max_output_tokens}
+        if request.schema is not None:
+            schema = strict_schema(request.schema)
+            if "response_format" in self._without:
+                system = f"{system}\n\n{schema_instruction(schema)}".strip()
+            else:
+                form = {"name": request.schema_name, "schema": schema, "strict": True}
+                parameters["response_format"] = {"type": "json_schema", "json_schema": form}
+        chosen = {"temperature": request.temperature, "seed": request.seed}
+        parameters |= {k: v for k, v in chosen.items() if v is not None and k not in self._without}
+        messages = [{"role": "system", "content": system}] if system else []
+        messages += [{"role": turn.role, "content": turn.content} for turn in request.messages]
+        return {**parameters, "messages": messages}
+
+    def _adapt(self, request: ModelRequest, failure: TryFailed) -> bool:
+        """Note which parameter the server refused; False if it was none of ours, or is left out already."""
+        if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
+            return False
+        sent = self._parameters(request)
+        text = failure.detail.lower()
+        for name, words in _NAMES.items():
+            if name in self._without or not any(word in text for word in words):
+                continue
+            if name not in sent and not (name == "max_tokens" and self._limit in sent):
+                continue
+            self._without.add(name)
+            if name == "max_tokens":
+                self._limit = "max_tokens" if self._limit == "max_completion_tokens" else "max_completion_tokens"
+            log.warning(
+                "the server refuses a parameter: going on without it",
+                parameter=name,
+                host=host_of(self._upstream.base_url),
+                model=self._model,
+                said=failure.detail[:200],
+            )
+            return True
+        return False
+
+    def _reply(self, request: ModelRequest, answer: Any) -> ModelReply:
+        if not isinstance(answer, ChatCompletion) or not answer.choices:
+            raise bad_reply("not a chat completion")
+        choice = answer.choices[0]
+        if choice.message is None:
+            raise bad_reply("a chat completion without a message")
+        refusal = getattr(choice.message, "refusal", None)
+        text = choice.message.content or refusal or ""
+        counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
+        sent = len(json.dumps(self._parameters(request)))
+        counts = settle(counts, final=counts is not None, sent=sent, received=len(text))
+        stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
+        return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision
 from daemon.optimizer.asking import Optimizer
+from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
 from daemon.optimizer.commits import Committer
-from daemon.optimizer.decision import BaselineDecision, StepDecision
-from daemon.optimizer.measure import Measured, Selection, measured
+from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.measure import Measured, Selection
 from daemon.optimizer.opening import Opened, Opening
 from daemon.optimizer.report import BeforeAfter, RunReport, edit_fates
 from daemon.optimizer.schedule import edit_budget
@@ -150,7 +151,7 @@ class _Loop:
             )
         )
         initial = await training.history.read(self._run.base_commit)
-        baseline, score = await self._baseline(initial)
+        baseline, score = await measure_baseline(self._tools, training.journal, initial, self._mark.parts)
         state = State.initial(initial, baseline, score)
         ended = f"{len(self._plans)} of {len(self._plans)} steps are done"
         for plan in self._plans:
@@ -162,31 +163,6 @@ class _Loop:
             state = await self._step(plan, state)
         test = await self._test(initial, state.best)
         return await self._report(state, baseline, test, ended)
-
-    async def _baseline(self, skill: Skill) -> tuple[Measured, float]:
-        """The initial skill on the selection split; raises `RunStopped` if too little of it is valid."""
-        run_id, journal = self._run.run_id, self._training.journal
-        found = await journal.find_decision(run_id, 0, "baseline")
-        if found is None:
-            self._say(PhaseStarted(0, "baseline", f"{len(self._tools.selection.tasks)} selection tasks"))
-            results = await self._tools.selection.results(skill)
-            baseline = measured(results, self._tools.selection.rule)
-            if baseline.score is None or baseline.n < self._training.knobs.train.min_valid * baseline.of:
-                failures = ", ".join(
-                    sorted({f"{r.record.outcome} ({r.record.detail})" for r in results if not r.valid})
-                )
-                msg = f"only {baseline.n} of {baseline.of} selection tasks could be measured: {failures}"
-                raise RunStopped(msg)
-            decision = BaselineDecision(
-                when=self._tools.clock(),
-                base_digest=skill.digest,
-                measured=baseline,
-                fingerprint=dict(self._mark.parts),
-            )
-            await journal.save_decision(Decision(run_id, 0, "baseline", decision.payload()))
-        else:
-            baseline = BaselineDecision.model_validate(found.payload).measured
-        return baseline, baseline.score or 0.0
 
     async def _step(self, plan: StepPlan, state: State) -> State:
         decision, replayed = await self._decision(plan, state)

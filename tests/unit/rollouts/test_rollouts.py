@@ -88,9 +88,7 @@ async def test_another_trial_skill_or_setting_is_other_content(tmp_path: Path) -
     await bench.score(TASKS[:1], trial=1)
     await bench.rollouts.score(make_skill("other"), TASKS[:1], run_id=RUN)
     await bench.rollouts.score(None, TASKS[:1], run_id=RUN)
-    other = Bench(
-        tmp_path, bench.harness, journal=bench.journal, settings=AttemptSettings(image_digest="sha256:other")
-    )
+    other = Bench(tmp_path, bench.harness, journal=bench.journal, settings=AttemptSettings(image_digest="sha256:other"))
     await other.score(TASKS[:1])
     assert sum(bench.harness.runs.values()) == 5
 

@@ -1,0 +1,94 @@
+"""Questions to the optimizer: journaled before use, read back, dropped aloud, or the end of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import RunRecord
+from daemon.optimizer.asking import Answer, Optimizer
+from daemon.optimizer.replies import RankReply
+from daemon.rollouts.stop import RunStopped
+from sandboxes.gateway.policy import ProviderError, ProviderFailure
+from tests.support.optimizer import ScriptedOptimizer
+
+GOOD = {"reasoning": "r", "selected": [1, 0]}
+
+
+async def journal() -> MemoryJournal:
+    memory = MemoryJournal()
+    await memory.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
+    return memory
+
+
+def scripted(*answers: Any) -> ScriptedOptimizer:
+    waiting = list(answers)
+    return ScriptedOptimizer(lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0])
+
+
+async def ask(
+    client: ScriptedOptimizer, memory: MemoryJournal, user: str = "u", place: str = "1/rank/0"
+) -> Answer[RankReply]:
+    return await Optimizer(client, memory, "r1").ask(place, "rank", RankReply, system="s", user=user)
+
+
+async def test_a_reply_is_paid_for_once() -> None:
+    client, memory = scripted(GOOD), await journal()
+    first = await ask(client, memory)
+    assert first.reply == RankReply.model_validate(GOOD)
+    assert await ask(client, memory) == first
+    assert len(client.requests) == 1
+
+
+async def test_another_prompt_or_place_is_another_question() -> None:
+    client, memory = scripted(GOOD), await journal()
+    await ask(client, memory)
+    await ask(client, memory, user="other")
+    await ask(client, memory, place="2/rank/0")
+    assert len(client.requests) == 3
+
+
+async def test_the_request_asks_for_the_schema() -> None:
+    client = scripted(GOOD)
+    await ask(client, await journal())
+    [request] = client.requests
+    assert request.schema_name == "rank"
+    assert request.schema is not None
+    assert set(request.schema["properties"]) == {"reasoning", "selected"}
+    assert request.system == "s"
+
+
+async def test_a_reply_that_never_parses_is_dropped_aloud_and_not_bought_again() -> None:
+    client, memory = scripted("no json at all"), await journal()
+    answer = await ask(client, memory)
+    assert answer.reply is None
+    assert answer.error.startswith("1/rank/0: ")
+    assert len(client.requests) == 2  # asked once more, with what was wrong
+    assert answer.usage.requests == 2
+    assert await ask(client, memory) == answer
+    assert len(client.requests) == 2
+
+
+async def test_a_reply_mended_at_the_second_asking_counts_with_both_costs() -> None:
+    client, memory = scripted("{", GOOD), await journal()
+    answer = await ask(client, memory)
+    assert answer.reply == RankReply.model_validate(GOOD)
+    assert answer.usage.requests == 2
+
+
+async def test_a_provider_that_fails_stops_the_run_with_its_own_line() -> None:
+    line = "openai (api.example.com): 401, check OPENAI_API_KEY"
+    client, memory = scripted(ProviderError(ProviderFailure.AUTH, line, status=401)), await journal()
+    with pytest.raises(RunStopped, match=r"the optimizer model failed: openai .* check OPENAI_API_KEY"):
+        await ask(client, memory)
+    client.reply = lambda _: GOOD
+    assert (await ask(client, memory)).reply is not None
+
+
+async def test_a_prompt_too_long_costs_its_own_answer_alone() -> None:
+    client = scripted(ProviderError(ProviderFailure.CONTEXT_LENGTH, "openai: 200000 tokens"))
+    answer = await ask(client, await journal())
+    assert answer.reply is None
+    assert "too long" in answer.error

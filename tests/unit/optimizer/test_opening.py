@@ -1,0 +1,81 @@
+"""Which run is worked on: resumed, begun, or begun anew because somebody moved on."""
+
+from __future__ import annotations
+
+import re
+
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import Decision
+from daemon.optimizer.opening import Opening, run_id
+from skills_repo.fake import FakeSkillRepository
+from skills_repo.history import Author, EditCommit
+from tests.support.optimizer import make_skill
+
+NAMED = Author("honed", "honed@localhost")
+
+
+def made() -> tuple[Opening, MemoryJournal, FakeSkillRepository]:
+    journal, history = MemoryJournal(), FakeSkillRepository(make_skill(), author=NAMED)
+    return Opening(journal, history, "skills/demo", lambda: 5.0), journal, history
+
+
+async def commit(history: FakeSkillRepository, run: str, step: int) -> str:
+    message = f"Edit\n\nHoned-Run: {run}\nHoned-Step: {step}.1/1\n"
+    change = EditCommit(make_skill(f"step {step}"), message)
+    return (await history.commit_edits(await history.base(), [change], 1.0))[-1]
+
+
+async def test_the_same_start_has_the_same_id_and_another_has_another() -> None:
+    first, second = made(), made()
+    opened = await first[0].open("f1")
+    assert opened.run.run_id == (await second[0].open("f1")).run.run_id
+    assert re.fullmatch(r"r[0-9a-f]{12}", opened.run.run_id)
+    assert not opened.resumed
+    assert (await first[0].open("f2")).run.run_id != opened.run.run_id
+
+
+async def test_an_open_run_is_resumed_and_an_ended_one_is_followed_by_the_next() -> None:
+    opening, journal, _ = made()
+    first = await opening.open("f1")
+    again = await opening.open("f1")
+    assert (again.run, again.resumed) == (first.run, True)
+    await journal.end_run(first.run.run_id, "done")
+    second = await opening.open("f1")
+    assert not second.resumed
+    assert second.run.run_id == run_id("f1", first.run.base_commit, 1)
+
+
+async def test_a_run_is_resumed_on_top_of_its_own_commits() -> None:
+    opening, journal, history = made()
+    run = (await opening.open("f1")).run
+    await commit(history, run.run_id, 1)
+    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    again = await opening.open("f1")
+    assert (again.run.run_id, again.resumed) == (run.run_id, True)
+    await journal.save_decision(Decision(run.run_id, 2, "step", {"outcome": "accepted"}))  # not committed yet
+    assert (await opening.open("f1")).resumed
+
+
+async def test_a_person_who_changed_the_skill_begins_a_new_run() -> None:
+    opening, journal, history = made()
+    run = (await opening.open("f1")).run
+    head = history.human_commit(make_skill("mine").files, "Mine")
+    opened = await opening.open("f1")
+    assert (opened.resumed, opened.run.base_commit) == (False, head)
+    assert [r.state for r in await journal.find_runs() if r.run_id == run.run_id] == ["failed"]
+
+
+async def test_so_does_a_person_who_changed_it_after_the_runs_commits() -> None:
+    opening, journal, history = made()
+    run = (await opening.open("f1")).run
+    await commit(history, run.run_id, 1)
+    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    history.human_commit(make_skill("mine").files, "Mine")
+    assert not (await opening.open("f1")).resumed
+
+
+async def test_a_commit_that_leaves_the_skill_alone_does_not() -> None:
+    opening, _, history = made()
+    run = (await opening.open("f1")).run
+    history.human_commit(make_skill().files, "Something else")
+    assert (await opening.open("f1")).run.run_id == run.run_id

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,40 +55,61 @@ async def run_command(
 
     The command gets its own session; on timeout or cancellation the whole session is killed.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, "PATH": search_path(), **(env or {})},
-            cwd=cwd,
-            start_new_session=True,
-        )
-    except (FileNotFoundError, PermissionError) as error:
-        return Finished(127, f"{argv[0]}: {error.strerror}")
+    read_end, write_end = os.pipe()
+    async with _lines(read_end) as reader:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=write_end,
+                env={**os.environ, "PATH": search_path(), **(env or {})},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except (FileNotFoundError, PermissionError) as error:
+            return Finished(127, f"{argv[0]}: {error.strerror}")
+        finally:
+            os.close(write_end)
+        return await _to_the_end(process, reader, timeout_s, on_line)
+
+
+async def _to_the_end(
+    process: asyncio.subprocess.Process, reader: asyncio.StreamReader, timeout_s: float, on_line: Say | None
+) -> Finished:
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
-    reader = asyncio.create_task(_read(process, tail, on_line))
+    reading = asyncio.create_task(_read(reader, tail, on_line))
     try:
         async with asyncio.timeout(timeout_s):
             code = await process.wait()
         # A daemon that the command started may hold the pipe for ever: the command's own output is there by now.
-        await asyncio.wait({reader}, timeout=_DRAIN_S)
+        await asyncio.wait({reading}, timeout=_DRAIN_S)
     except TimeoutError:
         tail.append(f"no end after {timeout_s:.0f} s")
         code = 124
     finally:
-        reader.cancel()
+        reading.cancel()
         await _kill(process)
     return Finished(code, "\n".join(tail))
 
 
-async def _read(process: asyncio.subprocess.Process, tail: deque[str], on_line: Say | None) -> None:
+@contextlib.asynccontextmanager
+async def _lines(read_end: int) -> AsyncIterator[asyncio.StreamReader]:
+    """Our own pipe rather than the process object's, which could not be closed while somebody else holds it open."""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+    )
+    try:
+        yield reader
+    finally:
+        transport.close()
+
+
+async def _read(reader: asyncio.StreamReader, tail: deque[str], on_line: Say | None) -> None:
     """Read to the end; lines end with a newline or, as progress bars do, a carriage return."""
-    if process.stdout is None:
-        return
     rest = ""
-    while chunk := await process.stdout.read(65536):
+    while chunk := await reader.read(65536):
         *lines, rest = (rest + chunk.decode("utf-8", "replace")).replace("\r", "\n").split("\n")
         for line in lines:
             tail.append(line)

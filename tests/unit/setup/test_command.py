@@ -1,0 +1,93 @@
+"""Host commands of set-up: output, deadlines, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from sandboxes.image.command import find_program, run_command
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def _gone(pid: int) -> bool:
+    for _ in range(100):
+        if not _alive(pid):
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+async def test_output_and_code() -> None:
+    finished = await run_command(["sh", "-c", "echo out; echo err >&2; exit 3"], timeout_s=10)
+    assert finished.code == 3
+    assert sorted(finished.output.split()) == ["err", "out"]
+
+
+async def test_lines_come_as_they_are_printed() -> None:
+    lines: list[str] = []
+    await run_command(["sh", "-c", r"printf 'a\nb\rc'"], timeout_s=10, on_line=lines.append)
+    assert lines == ["a", "b"]
+
+
+async def test_added_environment_and_folder(tmp_path: Path) -> None:
+    finished = await run_command(["sh", "-c", "echo $HONED_X; pwd"], timeout_s=10, env={"HONED_X": "1"}, cwd=tmp_path)
+    assert finished.output.split() == ["1", str(tmp_path)]
+
+
+async def test_a_missing_program_is_told_not_raised() -> None:
+    finished = await run_command(["honed-no-such-program"], timeout_s=10)
+    assert finished.code == 127
+    assert "honed-no-such-program" in finished.last_line
+
+
+async def test_deadline_kills_the_whole_session(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    started = time.monotonic()
+    finished = await run_command(["sh", "-c", f"sleep 60 & echo $! > {pids}; wait"], timeout_s=0.3)
+    assert finished.code == 124
+    assert time.monotonic() - started < 5
+    assert await _gone(int(pids.read_text()))
+
+
+async def test_cancelling_kills_too(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    task = asyncio.create_task(run_command(["sh", "-c", f"echo $$ > {pids}; exec sleep 60"], timeout_s=60))
+    while not pids.exists() or not pids.read_text():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await _gone(int(pids.read_text()))
+
+
+async def test_a_daemon_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    started = time.monotonic()
+    finished = await run_command(["sh", "-c", f"echo done; setsid sleep 30 & echo $! > {pids}"], timeout_s=20)
+    assert time.monotonic() - started < 10
+    assert finished == type(finished)(0, "done")
+    os.kill(int(pids.read_text()), 9)
+
+
+async def test_standard_input_is_closed() -> None:
+    assert (await run_command(["cat"], timeout_s=10)).code == 0
+
+
+def test_programs_of_root_are_found_with_a_poor_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "honed-tool"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_program("honed-tool") == str(program)
+    assert find_program("honed-no-such-program") is None

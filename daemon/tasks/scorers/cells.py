@@ -39,7 +39,7 @@ def _rounded(number: float) -> float:
     try:
         return round(float(number), 2)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def same_cell(gold: Value, given: Value) -> bool:

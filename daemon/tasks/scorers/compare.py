@@ -14,7 +14,7 @@ from openpyxl.utils import get_column_letter
 
 from daemon.tasks.scorers.cells import Value, difference, same_cell
 from daemon.tasks.scorers.ranges import CellRange
-from daemon.tasks.scorers.xlsx import Grid, Workbook, WorkbookError, formula_cells, open_workbook, read_grids
+from daemon.tasks.scorers.xlsx import Grid, Workbook, WorkbookError, open_workbook
 
 SAMPLES = 20
 """Wrong cells kept with both values, for people."""
@@ -61,35 +61,28 @@ class Comparison:
 def read_gold(data: bytes, ranges: Sequence[CellRange]) -> tuple[str, list[Grid]]:
     """The gold's first sheet name and its cells; raises `GoldError` if it is unfit to score by."""
     try:
-        book = open_workbook(data)
-        if not book.sheets:
-            msg = "the gold workbook has no sheet"
-            raise GoldError(msg)
-        grids = read_grids(book, ranges, book.sheets[0])
+        with open_workbook(data) as book:
+            first_sheet = book.sheets[0] if book.sheets else ""
+            grids = [book.grid(one, one.sheet or first_sheet) for one in ranges]
     except WorkbookError as error:
         msg = f"the gold workbook {error}"
         raise GoldError(msg) from error
     for one, grid in zip(ranges, grids, strict=True):
         if not grid.found:
-            msg = f"the gold workbook has no sheet {one.sheet!r}: mend option range"
+            msg = f"the gold workbook has no sheet {one.sheet or first_sheet!r}: mend option range"
             raise GoldError(msg)
-    return book.sheets[0], grids
+    return first_sheet, grids
 
 
-def compare(
-    data: bytes,
-    ranges: Sequence[CellRange],
-    gold: tuple[str, list[Grid]],
-) -> Comparison:
+def compare(data: bytes, ranges: Sequence[CellRange], gold: tuple[str, list[Grid]]) -> Comparison:
     """Compare an output's bytes with the gold cells; raises `WorkbookError` if the output cannot be read."""
     first_sheet, gold_grids = gold
-    book = open_workbook(data)
-    given_grids = read_grids(book, ranges, first_sheet)
     parts, samples = [], []
-    for one, expected, given in zip(ranges, gold_grids, given_grids, strict=True):
-        part, wrong = _part(one, one.sheet or first_sheet, expected, given, book)
-        parts.append(part)
-        samples.extend(wrong)
+    with open_workbook(data) as book:
+        for one, expected in zip(ranges, gold_grids, strict=True):
+            part, wrong = _part(one, one.sheet or first_sheet, expected, book)
+            parts.append(part)
+            samples.extend(wrong)
     return Comparison(parts=tuple(parts), samples=tuple(samples[:SAMPLES]))
 
 
@@ -97,7 +90,8 @@ Spot: TypeAlias = tuple[int, int]
 """(row, column)."""
 
 
-def _part(one: CellRange, sheet: str, gold: Grid, given: Grid, book: Workbook) -> tuple[Part, list[Sample]]:
+def _part(one: CellRange, sheet: str, gold: Grid, book: Workbook) -> tuple[Part, list[Sample]]:
+    given = book.grid(one, sheet)
     cells = _area(one, gold, given)
     where = f"{sheet}!{one.label}"
     if not given.found:
@@ -108,7 +102,7 @@ def _part(one: CellRange, sheet: str, gold: Grid, given: Grid, book: Workbook) -
         if not same_cell(gold.cells.get(spot), given.cells.get(spot))
     ]
     # Formulas need a second reading of the output: only where a wrong cell is empty.
-    formulas = formula_cells(book, one, sheet) if any(value is None for _, _, value in wrong) else frozenset()
+    formulas = book.formulas(one, sheet) if any(value is None for _, _, value in wrong) else frozenset()
     kinds = Counter(EMPTY_FORMULA if spot in formulas else difference(left, right) for spot, left, right in wrong)
     ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     part = Part(where=where, cells=cells, wrong=len(wrong), kinds=tuple(ordered))

@@ -7,6 +7,7 @@ million) and in taking a short sentence around the number.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any, Literal
@@ -54,8 +55,8 @@ def _gold(item: Any, unit: str | None) -> Quantity:
         raise ValueError(msg)
     text = item if isinstance(item, str) else repr(item)
     found = find_quantities(text)
-    if len(found) != 1:
-        msg = f"answer: {text[:60]!r} does not hold exactly one number: use exact_match or token_f1"
+    if len(found) != 1 or not math.isfinite(found[0].full):
+        msg = f"answer: {text[:60]!r} does not hold exactly one finite number: use exact_match or token_f1"
         raise ValueError(msg)
     if re.match(r"\s*[A-Za-z]", text) and not text.lstrip().startswith("US$"):
         msg = f"answer: {text[:60]!r} starts with words: use exact_match or token_f1"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ from daemon.tasks.scorers.ranges import CellRange
 MIB = 1024 * 1024
 MAX_ENTRIES = 5_000
 MAX_UNPACKED = 400 * MIB
-MAX_RATIO = 300
+MAX_RATIO = 100
 """Unpacked over packed, for packages that unpack to more than `RATIO_FROM`."""
 RATIO_FROM = 32 * MIB
 
@@ -42,14 +43,6 @@ class Grid:
     """(row, column) to value, without the empty ones."""
 
 
-@dataclass(frozen=True)
-class Workbook:
-    """An opened package and its sheet names in order."""
-
-    data: bytes
-    sheets: tuple[str, ...]
-
-
 def check_package(data: bytes) -> None:
     """Raise `WorkbookError` if the bytes are no zip, or one that unpacks out of bounds."""
     try:
@@ -66,75 +59,67 @@ def check_package(data: bytes) -> None:
         raise WorkbookError(msg)
 
 
-def open_workbook(data: bytes) -> Workbook:
-    """Check the bounds and read the sheet names."""
+class Workbook:
+    """An open workbook; every method raises `WorkbookError` for what cannot be read, `MemoryError` for want of it."""
+
+    def __init__(self, data: bytes, loaded: openpyxl.Workbook) -> None:
+        self._data = data
+        self._loaded = loaded
+        self.sheets: tuple[str, ...] = tuple(loaded.sheetnames)
+        """In the workbook's order; chart sheets among them."""
+
+    def grid(self, one: CellRange, sheet: str) -> Grid:
+        """The range's cells that hold anything, with the values stored in the file."""
+        with _reading():
+            worksheet = _worksheet(self._loaded, sheet)
+            if worksheet is None:
+                return Grid(found=False)
+            cells = (cell for row in _rows(worksheet, one) for cell in row)
+            filled = {(cell.row, cell.column): cell.value for cell in cells if cell.value not in (None, "")}
+            return Grid(found=True, cells=filled)
+
+    def formulas(self, one: CellRange, sheet: str) -> frozenset[tuple[int, int]]:
+        """The range's cells that hold a formula, whether or not with a stored value. Reads the file once more."""
+        with _reading(), closing(_load(self._data, values=False)) as loaded:
+            worksheet = _worksheet(loaded, sheet)
+            if worksheet is None:
+                return frozenset()
+            cells = (cell for row in _rows(worksheet, one) for cell in row)
+            return frozenset((cell.row, cell.column) for cell in cells if cell.data_type == "f")
+
+
+@contextmanager
+def open_workbook(data: bytes) -> Iterator[Workbook]:
+    """Check the bounds and open; raises `WorkbookError`."""
     check_package(data)
-    book = _load(data, values=True)
-    try:
-        return Workbook(data=data, sheets=tuple(book.sheetnames))
-    finally:
-        book.close()
-
-
-def read_grids(book: Workbook, ranges: Iterable[CellRange], default_sheet: str) -> list[Grid]:
-    """The non-empty cells of each range, in the ranges' order."""
-    loaded = _load(book.data, values=True)
-    try:
-        return [_guarded(loaded, one, one.sheet or default_sheet) for one in ranges]
-    finally:
-        loaded.close()
-
-
-def formula_cells(book: Workbook, one: CellRange, sheet: str) -> frozenset[tuple[int, int]]:
-    """The cells of a range that hold a formula, whether or not with a stored value."""
-    loaded = _load(book.data, values=False)
-    try:
-        worksheet = loaded[sheet] if sheet in loaded.sheetnames else None
-        if not isinstance(worksheet, ReadOnlyWorksheet):
-            return frozenset()
-        return frozenset(
-            (cell.row, cell.column) for row in _rows(worksheet, one) for cell in row if cell.data_type == "f"
-        )
-    except Exception as error:
-        raise _corrupted(error) from error
-    finally:
-        loaded.close()
+    with _reading():
+        loaded = _load(data, values=True)
+    with closing(loaded):
+        yield Workbook(data, loaded)
 
 
 def _load(data: bytes, *, values: bool) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=values, keep_links=False)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever openpyxl's parsers raise (KeyError, TypeError, ParseError, zlib.error, …) means one thing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=values, keep_links=False)
-    except MemoryError:
+            yield
+    except (MemoryError, WorkbookError):
         raise
-    # openpyxl raises whatever its parsers meet (KeyError, TypeError, ParseError, zlib.error, …): all mean one thing.
     except Exception as error:
-        raise _corrupted(error) from error
+        msg = f"cannot be read as a workbook ({type(error).__name__})"
+        raise WorkbookError(msg) from error
 
 
-def _corrupted(error: Exception) -> Exception:
-    if isinstance(error, MemoryError):
-        return error
-    return WorkbookError(f"cannot be read as a workbook ({type(error).__name__})")
-
-
-def _guarded(loaded: openpyxl.Workbook, one: CellRange, sheet: str) -> Grid:
-    try:
-        worksheet = loaded[sheet] if sheet in loaded.sheetnames else None
-        if not isinstance(worksheet, ReadOnlyWorksheet):
-            return Grid(found=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cells = {
-                (cell.row, cell.column): cell.value
-                for row in _rows(worksheet, one)
-                for cell in row
-                if cell.value not in (None, "")
-            }
-        return Grid(found=True, cells=cells)
-    except Exception as error:
-        raise _corrupted(error) from error
+def _worksheet(loaded: openpyxl.Workbook, name: str) -> ReadOnlyWorksheet | None:
+    """The sheet, or None if there is none of that name or it is a chart."""
+    found = loaded[name] if name in loaded.sheetnames else None
+    return found if isinstance(found, ReadOnlyWorksheet) else None
 
 
 def _rows(worksheet: ReadOnlyWorksheet, one: CellRange) -> Iterable[tuple[ReadOnlyCell, ...]]:

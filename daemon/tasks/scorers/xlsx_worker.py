@@ -39,6 +39,7 @@ def run(request: Request) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ranges = parse_ranges(request.range)
+    began = time.process_time()
     try:
         gold = read_gold(request.gold.read_bytes(), ranges)
     except (GoldError, MemoryError) as error:
@@ -46,7 +47,7 @@ def run(request: Request) -> None:
         return
     used = time.process_time()
     _say("gold")
-    limit = int(used + max(request.cpu_s, 10 * used)) + 1
+    limit = int(used + max(request.cpu_s, 10 * (used - began))) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))  # SIGXCPU at the first, SIGKILL at the second
     try:
         comparison = compare(request.output.read_bytes(), ranges, gold)

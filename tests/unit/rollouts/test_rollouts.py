@@ -57,9 +57,23 @@ async def test_results_come_by_task_id_whoever_ends_first(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-async def test_no_more_attempts_run_at_once_than_there_are_workers(tmp_path: Path, workers: int) -> None:
-    bench = await Bench(tmp_path, WorldHarness(chaos=random.Random(1)), workers=workers).open()
-    await asyncio.gather(bench.score(TASKS[:3]), bench.score(TASKS[3:]))
+async def test_as_many_attempts_run_at_once_as_there_are_workers_and_no_more(tmp_path: Path, workers: int) -> None:
+    full = asyncio.Event()
+
+    class Crowd(WorldHarness):
+        async def run(self, assignment: Assignment) -> Attempt:
+            self.running += 1
+            self.most_running = max(self.most_running, self.running)
+            if self.running == workers:
+                full.set()
+            await full.wait()
+            await asyncio.sleep(0.01)
+            self.running -= 1
+            return await super().run(assignment)
+
+    bench = await Bench(tmp_path, Crowd(), workers=workers).open()
+    async with asyncio.timeout(30):
+        await asyncio.gather(bench.score(TASKS[:3]), bench.score(TASKS[3:]))
     assert bench.harness.most_running == workers
 
 

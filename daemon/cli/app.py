@@ -1,0 +1,48 @@
+"""The command line: global options and the list of verbs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from daemon import __version__, logs
+from daemon.cli import demo, doctor, evaluate, init, log, setup, train
+
+app = typer.Typer(
+    name="honed",
+    help="Keep agent skills sharp: measured edits to SKILL.md, each one a git commit.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"honed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _globals(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    log_json: Annotated[
+        bool | None,
+        typer.Option("--log-json/--log-text", help="Log lines as JSON or as text (default: text on a terminal)."),
+    ] = None,
+) -> None:
+    logs.configure(json_lines=log_json)
+
+
+for _verbs in (init, setup, doctor, train, evaluate, log, demo):
+    _verbs.register(app)
+
+
+def main() -> None:
+    """Entry point of the `honed` command."""
+    app()

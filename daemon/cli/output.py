@@ -1,0 +1,56 @@
+"""What a verb prints: progress to stderr, the result to stdout; with `--json` the result is one JSON line, the last.
+
+Everything printed is redacted; text from models and tasks is printed as plain text, never as markup or control codes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from daemon.redaction import redact, redact_value
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Untrusted text made safe for a terminal: no control or direction characters."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", redact(text))
+
+
+class Output:
+    """One verb's output."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.progress = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+    def say(self, line: str) -> None:
+        """One line of progress for people, on stderr."""
+        self.progress.print(Text(plain(line)))
+
+    def warn(self, line: str) -> None:
+        """A line that must not be missed, on stderr."""
+        self.progress.print(Text(plain(line), style="bold yellow"))
+
+    def result(self, data: Mapping[str, Any], render: Callable[[Console], None]) -> None:
+        """The verb's result: one JSON line, or what `render` draws for people."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(redact_value(data), ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+        else:
+            render(self.console)
+
+    def error(self, kind: str, line: str) -> None:
+        """The one line that says what went wrong and what mends it."""
+        self.progress.print(Text.assemble(("honed: ", "bold red"), plain(line)))
+        if self.as_json:
+            sys.stdout.write(json.dumps({"error": {"kind": kind, "message": redact(line)}}) + "\n")
+            sys.stdout.flush()

@@ -1,0 +1,86 @@
+"""Renders progress: one line per attempt, phase and decision on stderr; JSON log lines where nobody watches.
+
+The attempts' canonical log lines are the rollouts' own; here is only what a person wants to see while waiting.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from daemon.cli.output import plain
+from daemon.rollouts.progress import (
+    AttemptFinished,
+    AttemptStarted,
+    Event,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    StepDecided,
+)
+
+if TYPE_CHECKING:
+    from daemon.cli.output import Output
+
+_STYLES = {"accepted": "bold green", "rejected": "red"}
+
+
+class ProgressLines:
+    """An `Observer` that prints as things happen."""
+
+    def __init__(self, output: Output) -> None:
+        self._console = output.progress
+        self._started = time.monotonic()
+        self._running = 0
+        self._done = 0
+
+    def notify(self, event: Event) -> None:
+        """Print one line for the event, if it deserves one."""
+        match event:
+            case RunStarted():
+                self._run_started(event)
+            case PhaseStarted():
+                step = f"step {event.step} · " if event.step else ""
+                self._line(Text(f"{step}{event.phase}{' · ' + event.detail if event.detail else ''}", style="cyan"))
+            case AttemptStarted():
+                self._running += 1
+            case AttemptFinished():
+                self._finished(event)
+            case StepDecided():
+                self._decided(event)
+            case RunEnded():
+                self._line(Text(f"run {event.run_id} {event.state}: {plain(event.reason)}", style="bold"))
+
+    def _run_started(self, event: RunStarted) -> None:
+        verb = "goes on" if event.resumed else "begins"
+        sizes = f"train {event.train}, selection {event.selection}, test {event.test} (sealed)"
+        self._line(Text(f"run {event.run_id} {verb}: {event.skill}, {event.steps} steps, {sizes}", style="bold"))
+
+    def _finished(self, event: AttemptFinished) -> None:
+        self._done += 1
+        if not event.reused:
+            self._running = max(0, self._running - 1)
+        score = "invalid" if event.score is None else f"{event.score:.2f}"
+        style = "yellow" if event.score is None else ("green" if event.solved else "red")
+        usd = "" if event.usd is None else f" ${event.usd:.4f}"
+        how = "read back" if event.reused else f"{event.tokens:,} tokens{usd} {event.wall_s:.1f} s"
+        line = Text.assemble(
+            f"  {event.task_id:<24.24} {event.harness:<12} {event.outcome:<18} ",
+            (f"{score:<8}", style),
+            (f"{how}  ({self._running} running)", "dim"),
+        )
+        if event.detail and event.score is None:
+            line.append(f"\n    {plain(event.detail)[:400]}", style="yellow")
+        self._line(line)
+
+    def _decided(self, event: StepDecided) -> None:
+        scores = "" if event.before is None or event.after is None else f" {event.before:.3f} -> {event.after:.3f}"
+        again = " (decided before the restart)" if event.replayed else ""
+        head = f"step {event.step}/{event.steps} {event.outcome}{scores}{again}: "
+        self._line(Text.assemble((head, _STYLES.get(event.outcome, "yellow")), plain(event.reason)))
+
+    def _line(self, text: Text) -> None:
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        self._console.print(Text.assemble((f"{minutes:02d}:{seconds:02d} ", "dim"), text))

@@ -1,0 +1,174 @@
+"""`honed train`: hone the skill, and say what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
+from daemon.cli.output import Output, plain
+from daemon.cli.progress import ProgressLines
+from daemon.cli.run import run
+from daemon.config import load_config
+from daemon.optimizer.loop import Training
+from daemon.optimizer.report import BeforeAfter, RunReport
+from daemon.optimizer.settings import Knobs
+from daemon.preflight import check_optimizer, check_target
+from daemon.wiring import Parts, open_parts
+from skills_repo.history import RepositoryError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("train")(train)
+
+
+def train(
+    config: ConfigFile = DEFAULT_CONFIG,
+    preflight: Annotated[
+        bool, typer.Option("--preflight/--no-preflight", help="Try target and optimizer once before the run.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Hone the skill on its tasks; every accepted edit becomes a commit on the branch honed/<skill>.
+
+    Stopped or killed at any moment and started again, it goes on where it was: nothing is paid for twice.
+
+    Example: honed train --config honed.toml
+    """
+    output = Output(as_json=as_json)
+    run(output, lambda: _train(output, config, preflight=preflight))
+
+
+async def _train(output: Output, file: Path, *, preflight: bool) -> None:
+    config = load_config(file)
+    async with open_parts(config, ProgressLines(output)) as parts:
+        report = await train_with(parts, output, preflight=preflight)
+        output.result(report_data(report, parts), lambda console: render_report(console, report, parts))
+
+
+async def train_with(parts: Parts, output: Output, *, preflight: bool = True) -> RunReport:
+    """Check, then run one training to its end."""
+    for line in parts.loud:
+        output.warn(line)
+    for left in parts.swept:
+        output.say(f"removed what an earlier process left: {left}")
+    await refuse_dirty(parts)
+    assert parts.optimizer is not None
+    assert parts.optimizer_canary is not None
+    if preflight:
+        await check_target(parts.canary, parts.state / "attempts")
+        await check_optimizer(parts.optimizer_canary)
+    training = Training(
+        rollouts=parts.rollouts,
+        client=parts.optimizer,
+        journal=parts.journal,
+        history=parts.history,
+        tasks=parts.tasks,
+        skill=parts.config.skill.path,
+        knobs=Knobs.from_config(parts.config),
+        observer=ProgressLines(output),
+    )
+    return await training.run()
+
+
+async def refuse_dirty(parts: Parts) -> None:
+    """Uncommitted changes below the skill would not be what is trained: refuse, and say what to do."""
+    dirty = await parts.history.dirty()
+    if dirty:
+        shown = ", ".join(dirty[:5])
+        msg = (
+            f"{parts.config.skill.path}: uncommitted changes ({shown}): honed works from commits, so commit them, "
+            f"or put them aside with `git stash push -- {parts.config.skill.path}`"
+        )
+        raise RepositoryError(msg)
+
+
+def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:
+    """The machine-readable result of a run."""
+    return {
+        "run": report.run_id,
+        "skill": report.skill,
+        "resumed": report.resumed,
+        "ended": report.ended,
+        "sandbox": parts.engine.engine if parts.engine else "none",
+        "image": parts.engine.image_digest if parts.engine else "",
+        "harnesses": [parts.harness.name],
+        "attempts": report.attempts,
+        "invalid": report.invalid,
+        "score": {"metric": report.metric, **scores_data(report)},
+        "edits": {"proposed": report.proposed, "accepted": report.accepted, "rejected": report.rejected},
+        "commits": list(report.commits),
+        "branch": parts.history.branch,
+        "repository": str(parts.config.skill.repository.resolve()),
+        "usage": {"target": _usage(report.target_usage), "optimizer": _usage(report.optimizer_usage)},
+        "wall_s": round(report.wall_s, 2),
+    }
+
+
+def scores_data(report: RunReport) -> dict[str, Any]:
+    """Before and after, by split."""
+    return {name: _pair(pair) for name, pair in (("selection", report.selection), ("test", report.test))}
+
+
+def _pair(pair: BeforeAfter) -> dict[str, float | None]:
+    return {
+        "before": None if pair.before is None else pair.before.score,
+        "after": None if pair.after is None else pair.after.score,
+    }
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    return {"requests": usage.requests, "tokens": usage.tokens, "usd": usage.usd}
+
+
+def render_report(console: Console, report: RunReport, parts: Parts) -> None:
+    """The result for people: edits and why, scores, commits, cost."""
+    console.print()
+    console.print(f"[bold]{report.skill}[/]: {report.ended}")
+    console.print(edits_table(report))
+    console.print(scores_table(report, f"{parts.harness.name}"))
+    branch = parts.history.branch.removeprefix("refs/heads/")
+    if report.commits:
+        console.print(
+            f"{len(report.commits)} commits on {branch}: see `honed log`, review with `git diff HEAD {branch}`"
+        )
+    else:
+        console.print(f"no edit held up on the selection split: {branch} is unchanged")
+    total = report.target_usage + report.optimizer_usage
+    money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
+    counts = f"{report.attempts} attempts ({report.invalid} invalid)"
+    console.print(f"{counts}, {total.tokens:,} tokens, {money}, {report.wall_s:.0f} s")
+
+
+def edits_table(report: RunReport) -> Table:
+    """Every proposed edit and its fate."""
+    table = Table("step", "fate", "edit", "why", box=None, pad_edge=False, title="proposed edits", title_justify="left")
+    for fate in report.edits:
+        text = plain(" ".join((fate.edit.content or fate.edit.target).split()))
+        style = {"accepted": "green", "rejected": "red"}.get(fate.fate, "yellow")
+        table.add_row(str(fate.step), f"[{style}]{fate.fate}[/]", _short(f"{fate.edit.op}: {text}"), plain(fate.reason))
+    return table
+
+
+def scores_table(report: RunReport, harness: str) -> Table:
+    """Scores before and after, by split."""
+    table = Table("split", "before", "after", "tasks", box=None, pad_edge=False, title=f"scores ({harness})")
+    table.title_justify = "left"
+    for name, pair in (("selection", report.selection), ("test (sealed)", report.test)):
+        if pair.before and pair.after:
+            tasks = f"{pair.after.n} of {pair.after.of}"
+            table.add_row(name, _figure(pair.before.score), _figure(pair.after.score), tasks)
+    return table
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _short(text: str, width: int = 90) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

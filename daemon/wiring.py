@@ -1,0 +1,265 @@
+"""From a configuration to working parts, and back to nothing: engine, gateway, harness, scorers, journal, history.
+
+Invariants: the process engine never meets a real key unless the configuration allows it; one owner id per state
+directory, so that a sweep takes only what is ours; everything opened here is closed here, in reverse order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from daemon.config import SIMULATED, Config, ModelSection, TargetSection
+from daemon.demo.server import SimulatedModel
+from daemon.journal.journal import Journal
+from daemon.journal.lock import state_lock
+from daemon.journal.sqlite import SqliteJournal
+from daemon.preflight import impatient
+from daemon.redaction import register_secret
+from daemon.rollouts.attempt import AttemptSettings
+from daemon.rollouts.progress import Observer
+from daemon.rollouts.rollouts import Rollouts
+from daemon.secrets import read_key
+from daemon.setup.clis import agents_folder
+from daemon.setup.docker_ping import engine_address
+from daemon.setup.home import honed_home
+from daemon.tasks.load import load_tasks
+from daemon.tasks.scorers.registry import score_task
+from daemon.tasks.scorers.scorer import Context
+from daemon.tasks.task import TaskSet
+from harnesses.chat import ChatHarness, ChatSettings
+from harnesses.claude_code import ClaudeCodeHarness
+from harnesses.cli_harness import CliSettings
+from harnesses.clis import ask_version, find_cli
+from harnesses.codex import CodexHarness
+from harnesses.harness import Harness
+from harnesses.models.client import ModelClient
+from harnesses.models.factory import make_client
+from harnesses.models.prices import price_of
+from sandboxes.choose import Choice, choose_engine
+from sandboxes.gateway.policy import Caps, DoorPolicy, Price, Upstream
+from sandboxes.gateway.proxy import ModelGateway
+from sandboxes.image.recipe import SANDBOX_IMAGE
+from sandboxes.image.rootfs import rootfs_status
+from sandboxes.sandbox import MIB, EngineFacts, Limits, Sandbox, SandboxError
+from skills_repo.history import Author
+from skills_repo.repository import SkillRepository
+
+_PUBLIC = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a verb works with."""
+
+    config: Config
+    tasks: TaskSet
+    history: SkillRepository
+    journal: Journal
+    harness: Harness
+    rollouts: Rollouts
+    optimizer: ModelClient | None
+    """None for verbs that learn nothing."""
+    canary: Harness
+    """Like `harness`, with a provider that is given up on within seconds; likewise `optimizer_canary`."""
+    optimizer_canary: ModelClient | None
+    sandbox: Sandbox | None
+    """None: chat alone, and no task needs a test script."""
+    engine: EngineFacts | None
+    state: Path
+    swept: tuple[str, ...]
+    """What a dead process had left and is gone now."""
+    loud: tuple[str, ...]
+    """Sentences that must not be missed: fallbacks and what they lack."""
+
+
+def state_folder(config: Config) -> Path:
+    """`.honed` beside honed.toml: journal, lock and attempts."""
+    return config.file.parent / ".honed"
+
+
+def open_history(config: Config) -> SkillRepository:
+    """The skill's history; opens nothing yet."""
+    author = Author(config.git.author_name, config.git.author_email)
+    return SkillRepository(config.skill.repository, config.skill.path, author=author)
+
+
+def open_tasks(config: Config) -> TaskSet:
+    """Load and check the task set (blocks)."""
+    section = config.tasks
+    return load_tasks(
+        section.path, split_ratio=section.split, seed=section.split_seed, min_selection=section.min_selection
+    )
+
+
+def is_simulated(section: ModelSection) -> bool:
+    """The section asks for the demo's model."""
+    return section.base_url == SIMULATED
+
+
+def upstream_of(section: ModelSection, simulated: SimulatedModel | None) -> Upstream:
+    """Address and key of a section; raises `ConfigError` naming the variable if the key is not set."""
+    if is_simulated(section):
+        assert simulated is not None, "the simulated model was not started"
+        base = simulated.anthropic_base_url if section.provider == "anthropic" else simulated.openai_base_url
+        upstream = Upstream(section.provider, base, SecretStr("simulated-model-needs-no-key"))
+    else:
+        key_name, key = read_key(section)
+        register_secret(key)
+        base = section.base_url or _PUBLIC[section.provider]
+        upstream = Upstream(section.provider, base, key, key_name)
+    return replace(upstream, timeout_s=section.timeout_s, retry_s=section.retry_s, tries=section.tries)
+
+
+def price_from(section: ModelSection) -> Price | None:
+    """The configured price, else the built-in table's, else None."""
+    if section.price is None:
+        return price_of(section.provider, section.model)
+    cached = section.price.cached_input
+    return Price(section.price.input, section.price.input if cached is None else cached, section.price.output)
+
+
+@asynccontextmanager
+async def open_parts(
+    config: Config, observer: Observer, *, optimizer: bool = True, harness: TargetSection | None = None
+) -> AsyncIterator[Parts]:
+    """Open everything for one verb; `harness` replaces `[target]` (another agent on the same tasks)."""
+    target = harness or config.target
+    tasks = open_tasks(config)
+    state = state_folder(config)
+    async with AsyncExitStack() as stack:
+        state.mkdir(parents=True, exist_ok=True)
+        state.joinpath(".gitignore").write_text("*\n")
+        stack.enter_context(state_lock(state))
+        journal = SqliteJournal(state / "journal.sqlite")
+        stack.push_async_callback(journal.close)
+        simulated = await _simulated(stack, target, config)
+        upstream = upstream_of(target, simulated)
+        clients = [_client(stack, config.optimizer, simulated, hasty=hasty) for hasty in (False, True) if optimizer]
+        choice = await _engine(config, target, tasks)
+        sandbox = choice.sandbox if choice else None
+        swept = await sandbox.sweep() if sandbox else ()
+        await journal.abandon_attempts(await journal.unfinished_attempts())
+        facts = await sandbox.facts() if sandbox else None
+        agent, canary = [await _harness(stack, target, one, sandbox, config) for one in (upstream, impatient(upstream))]
+        scratch = state / "scratch"
+        scratch.mkdir(exist_ok=True)
+        rollouts = Rollouts(
+            agent,
+            partial(score_task, context=Context(sandbox=sandbox, folder=scratch)),
+            journal,
+            attempts_folder=state / "attempts",
+            workers=config.sandbox.workers,
+            settings=AttemptSettings(
+                activation=target.activation,
+                max_turns=target.max_turns,
+                tries=config.train.attempt_tries,
+                image_digest=facts.image_digest if facts and target.harness != "chat" else "",
+            ),
+            observer=observer,
+        )
+        loud = choice.reasons if choice else ()
+        yield Parts(
+            config=config,
+            tasks=tasks,
+            history=open_history(config),
+            journal=journal,
+            harness=agent,
+            rollouts=rollouts,
+            optimizer=clients[0] if clients else None,
+            canary=canary,
+            optimizer_canary=clients[1] if clients else None,
+            sandbox=sandbox,
+            engine=facts,
+            state=state,
+            swept=swept,
+            loud=loud,
+        )
+
+
+def _client(
+    stack: AsyncExitStack, section: ModelSection, simulated: SimulatedModel | None, *, hasty: bool
+) -> ModelClient:
+    upstream = upstream_of(section, simulated)
+    client = make_client(impatient(upstream) if hasty else upstream, section.model, price=price_from(section))
+    stack.push_async_callback(client.close)
+    return client
+
+
+async def _simulated(stack: AsyncExitStack, target: TargetSection, config: Config) -> SimulatedModel | None:
+    if not (is_simulated(target) or is_simulated(config.optimizer)):
+        return None
+    return await stack.enter_async_context(SimulatedModel())
+
+
+async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choice | None:
+    """The engine, if anything needs one; refuses to show a real key to an engine that isolates nothing."""
+    scripts = any(task.scorer.name == "test_script" for task in tasks.tasks)
+    if target.harness == "chat" and not scripts:
+        return None
+    section = config.sandbox
+    rootfs = rootfs_status(honed_home())
+    choice = await choose_engine(
+        section.engine,
+        image=section.image or SANDBOX_IMAGE,
+        rootfs=rootfs.path if rootfs else None,
+        owner=owner_id(config),
+        docker_url=engine_address(),
+    )
+    facts = await choice.sandbox.facts()
+    if not facts.isolated and not section.allow_unsandboxed and not is_simulated(target):
+        msg = (
+            f"only the {facts.engine} engine is available ({'; '.join(choice.reasons)}) and it protects nothing: "
+            "run `honed setup`, or set allow_unsandboxed = true in [sandbox] to run agents unprotected"
+        )
+        raise SandboxError(msg)
+    return choice
+
+
+def owner_id(config: Config) -> str:
+    """The state directory's id: labels what is ours."""
+    return hashlib.sha256(str(state_folder(config).resolve()).encode()).hexdigest()[:12]
+
+
+async def _harness(
+    stack: AsyncExitStack, target: TargetSection, upstream: Upstream, sandbox: Sandbox | None, config: Config
+) -> Harness:
+    price = price_from(target)
+    if target.harness == "chat":
+        client = make_client(upstream, target.model, price=price)
+        stack.push_async_callback(client.close)
+        return ChatHarness(client, ChatSettings(target.max_output_tokens, target.temperature))
+    assert sandbox is not None
+    gateway = ModelGateway(state_folder(config) / "doors")
+    stack.push_async_callback(gateway.close)
+    kind: type[CodexHarness | ClaudeCodeHarness] = CodexHarness if target.harness == "codex" else ClaudeCodeHarness
+    cli = find_cli(agents_folder(honed_home()), "codex" if target.harness == "codex" else "claude")
+    settings = CliSettings(
+        cli=replace(cli, version=await ask_version(cli)),
+        policy=DoorPolicy(
+            upstream=upstream,
+            model=target.model,
+            caps=Caps(target.max_requests, target.max_tokens, target.max_usd),
+            price=price,
+        ),
+        activation=target.activation,
+        limits=limits_of(config),
+    )
+    return kind(sandbox, gateway, settings)
+
+
+def limits_of(config: Config) -> Limits:
+    """What one box may use."""
+    section = config.sandbox
+    return Limits(
+        memory_bytes=section.memory_mb * MIB,
+        cpus=section.cpus,
+        pids=section.pids,
+        workspace_bytes=section.workspace_mb * MIB,
+    )

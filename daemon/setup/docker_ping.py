@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 from dataclasses import dataclass
 
 import docker
@@ -12,6 +14,11 @@ from requests.exceptions import RequestException
 from sandboxes.engine_client import address as address_of
 
 _TIMEOUT_S = 5
+_WORDS = {
+    errno.ENOENT: "there is no such socket",
+    errno.ECONNREFUSED: "nobody listens there",
+    errno.EACCES: "its socket is closed to this user (add the user to the group docker, or run as root)",
+}
 
 
 @dataclass(frozen=True)
@@ -32,26 +39,32 @@ async def ping(address: str) -> Pong | str:
 
 
 def _ping(address: str) -> Pong | str:
+    if address.startswith("unix://") and (refusal := _refusal(address.removeprefix("unix://"))) is not None:
+        return refusal
     try:
         client = docker.APIClient(base_url=address, version="auto", timeout=_TIMEOUT_S)
     except (DockerException, RequestException, OSError, ValueError) as error:
-        return reason(error)
+        return _reason(error)
     try:
         told = client.version()
     except (DockerException, RequestException, OSError) as error:
-        return reason(error)
+        return _reason(error)
     finally:
         client.close()
     return Pong(str(told["Version"]))
 
 
-def reason(error: Exception) -> str:
+def _refusal(path: str) -> str | None:
+    """Why the unix socket does not take a connection, or None; asked first, since the SDK buries it."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_TIMEOUT_S)
+        try:
+            probe.connect(path)
+        except OSError as error:
+            return _WORDS.get(error.errno or 0) or f"its socket cannot be used ({error.strerror or error})"
+    return None
+
+
+def _reason(error: Exception) -> str:
     """One line for people out of the SDK's nested errors."""
-    text = " ".join(str(error).split())
-    if "Permission denied" in text or "PermissionError" in text:
-        return "its socket is closed to this user (add the user to the group docker, or run as root)"
-    if "FileNotFoundError" in text or "No such file" in text:
-        return "there is no such socket"
-    if "ConnectionRefused" in text or "Connection refused" in text:
-        return "nobody listens there"
-    return text[:200]
+    return " ".join(str(error).split())[:200]

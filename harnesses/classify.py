@@ -101,6 +101,8 @@ def _caps(evidence: Evidence) -> Verdict | None:
     caps = [refusal for refusal in evidence.tally.refusals if refusal.startswith("cap:")]
     if not caps:
         return None
+    if evidence.tally.usage.requests == 0 and evidence.tally.failures:
+        return None  # the cap was used up by requests that the provider failed
     if evidence.tally.usage.requests == 0:
         return Outcome.BAD_REQUEST, f"the gateway let no request through at all ({caps[0]}): check [target] max_*"
     if caps[-1] == "cap: requests" and evidence.turns_capped:

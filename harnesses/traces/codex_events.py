@@ -1,6 +1,6 @@
 """Codex's stdout (`codex exec --json`) to a `Trace`. Known for 0.171.0; event types not known are counted.
 
-The stream has no model name, no list of skills and no failed patches: `codex_rollout.py` adds those.
+The stream has no model name, count of replies, list of skills or failed patches: `codex_rollout.py` adds those.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class CodexEvents:
         self._session = ""
         self._answer = ""
         self._usage = Usage()
-        self._turns = 0
         self._finished = False
         self._stop = ""
         self._opened = False
@@ -68,7 +67,6 @@ class CodexEvents:
             case "thread.started":
                 self._session = self._session or text_of(event, "thread_id")
             case "turn.started":
-                self._turns += 1
                 self._finished = False
             case "turn.completed":
                 self._complete(dict_of(event, "usage"))
@@ -155,7 +153,6 @@ class CodexEvents:
             events=self._build.finished(),
             final_answer=self._answer,
             usage=self._usage,
-            turns=self._turns,
             session_id=self._session,
             skill_opened=self._opened,
             finished=self._finished,

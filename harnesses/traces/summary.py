@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harnesses.traces.text import neutral, shorten
+from harnesses.traces.text import neutral, one_line, shorten
 from harnesses.traces.trace import Event, Failure, FileChange, Message, ToolCall, Trace
 
 SUMMARY_CHARS = 4_000
@@ -55,11 +55,11 @@ def _head(trace: Trace, outcome: str) -> str:
     calls = [event for event in trace.events if isinstance(event, ToolCall)]
     failed = sum(call.ok is False for call in calls)
     listed = {True: "yes", False: "no", None: "unknown"}[trace.skill_listed]
-    lines = [f"outcome: {outcome}"] if outcome else []
+    lines = [f"outcome: {one_line(outcome, 600)}"] if outcome else []
     lines += [
         f"skill listed: {listed}; skill opened: {'yes' if trace.skill_opened else 'no'}",
         f"model turns: {trace.turns}; tool calls: {len(calls)} ({failed} failed)",
-        f"ended: {neutral(trace.stop_reason) or 'no end marker'}",
+        f"ended: {one_line(trace.stop_reason, 60) or 'no end marker'}",
         "what happened, in order:",
     ]
     return "\n".join(lines)
@@ -79,7 +79,7 @@ def _row(number: int, event: Event, bounds: tuple[int, int, int]) -> _Row:
         case ToolCall():
             return _call(number, event, given, output)
         case FileChange(path, kind):
-            return _Row(f"{number}. file {kind}: {_short(path, 200)}", error=False)
+            return _Row(f"{number}. file {kind}: {one_line(path, 200)}", error=False)
         case Failure(text, fatal):
             name = "FATAL ERROR" if fatal else "ERROR"
             return _Row(f"{number}. {name}:\n{_indent(_short(text, max(output, message)))}", error=True)
@@ -89,7 +89,7 @@ def _call(number: int, call: ToolCall, given: int, output: int) -> _Row:
     status = {True: "ok", False: "FAILED", None: "no result"}[call.ok]
     if call.exit_code:
         status += f", exit code {call.exit_code}"
-    lines = [f"{number}. tool {_short(call.tool, 60)} [{status}]:", _indent(_short(call.input, given))]
+    lines = [f"{number}. tool {one_line(call.tool, 60)} [{status}]:", _indent(_short(call.input, given))]
     if call.output.strip():
         shown = _short(call.output.strip(), output * 2 if call.ok is False else output)
         lines.append(_indent(shown, "  > "))

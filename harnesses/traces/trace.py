@@ -59,6 +59,7 @@ class Trace:
     usage: Usage = field(default_factory=Usage)
     """As the CLI tells it; the gateway's tally is the ground truth where there is one."""
     turns: int = 0
+    """Replies of the model; 0 where the stream cannot tell."""
     model: str = ""
     session_id: str = ""
     skill_listed: bool | None = None

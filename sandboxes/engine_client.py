@@ -11,6 +11,7 @@ import docker
 from docker.errors import APIError, DockerException, NotFound
 from urllib3.exceptions import HTTPError
 
+from sandboxes.engine_socket import refusal
 from sandboxes.sandbox import SandboxError
 
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
@@ -37,6 +38,9 @@ def connected(base_url: str) -> Iterator[docker.DockerClient]:
 
 def connect(base_url: str) -> docker.DockerClient:
     """A new client, to be closed. Blocking."""
+    if (why := refusal(base_url)) is not None:
+        message = f"no Docker engine answers at {base_url}: {why}; start it, or set DOCKER_HOST"
+        raise SandboxError(message)
     try:
         return docker.DockerClient(base_url=base_url, version="auto", timeout=int(TIMEOUT_S), max_pool_size=16)
     except ENGINE_ERRORS as error:

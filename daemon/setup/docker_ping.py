@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
 from dataclasses import dataclass
 
 import docker
@@ -12,13 +10,9 @@ from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 from sandboxes.engine_client import address as address_of
+from sandboxes.engine_socket import refusal
 
 _TIMEOUT_S = 5
-_WORDS = {
-    errno.ENOENT: "there is no such socket",
-    errno.ECONNREFUSED: "nobody listens there",
-    errno.EACCES: "its socket is closed to this user (add the user to the group docker, or run as root)",
-}
 
 
 @dataclass(frozen=True)
@@ -39,8 +33,8 @@ async def ping(address: str) -> Pong | str:
 
 
 def _ping(address: str) -> Pong | str:
-    if address.startswith("unix://") and (refusal := _refusal(address.removeprefix("unix://"))) is not None:
-        return refusal
+    if (why := refusal(address)) is not None:
+        return why
     try:
         client = docker.APIClient(base_url=address, version="auto", timeout=_TIMEOUT_S)
     except (DockerException, RequestException, OSError, ValueError) as error:
@@ -52,17 +46,6 @@ def _ping(address: str) -> Pong | str:
     finally:
         client.close()
     return Pong(str(told["Version"]))
-
-
-def _refusal(path: str) -> str | None:
-    """Why the unix socket does not take a connection, or None; asked first, since the SDK buries it."""
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(_TIMEOUT_S)
-        try:
-            probe.connect(path)
-        except OSError as error:
-            return _WORDS.get(error.errno or 0) or f"its socket cannot be used ({error.strerror or error})"
-    return None
 
 
 def _reason(error: Exception) -> str:

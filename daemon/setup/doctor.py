@@ -39,21 +39,20 @@ async def run_checks(
     """
     home = home or honed_home()
     machine = machine or ThisMachine(home)
-    config = await _config(file)
-    rows = [] if file is None else [config if isinstance(config, Check) else Check("config", "ok", str(config.file))]
-    usable = config if isinstance(config, Config) else None
-    job, tasks = await _job_rows(usable, online=online) if usable else ([], None)
-    return (*rows, *await _machine_rows(usable, tasks, home, machine), *job)
+    first, config = await _config(file)
+    job, tasks = await _job_rows(config, online=online) if config else ([], None)
+    return (*first, *await _machine_rows(config, tasks, home, machine), *job)
 
 
-async def _config(file: Path | None) -> Config | Check | None:
+async def _config(file: Path | None) -> tuple[tuple[Check, ...], Config | None]:
     if file is None:
-        return None
+        return (), None
     try:
-        return await asyncio.to_thread(load_config, file)
+        config = await asyncio.to_thread(load_config, file)
     except ConfigError as error:
-        remedy = "mend the file" if file.is_file() else "honed init"  # noqa: ASYNC240 - one stat
-        return Check("config", "fail", str(error), remedy)
+        remedy = "mend the file" if await asyncio.to_thread(file.is_file) else "honed init"
+        return (Check("config", "fail", str(error), remedy),), None
+    return (Check("config", "ok", str(config.file)),), config
 
 
 async def _machine_rows(

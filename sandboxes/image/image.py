@@ -15,11 +15,13 @@ import docker
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from requests.exceptions import RequestException
 
+from sandboxes.engine_client import connect
 from sandboxes.image import archive, recipe
 from sandboxes.image.command import Say
 from sandboxes.image.debootstrap import ImageError, debootstrap
 from sandboxes.image.scratch import set_up_lock, temporary_folder
 from sandboxes.image.tree import write_tar
+from sandboxes.sandbox import SandboxError
 
 _REGISTRY_TIMEOUT_S = 20
 """For the registry's first answer; a download that goes on may take as long as it needs."""
@@ -102,9 +104,9 @@ def _client(base_url: str, timeout_s: float = _ENGINE_TIMEOUT_S) -> docker.Docke
 
 def _inspect(base_url: str, image: str, how: Literal["present", "built", "debootstrap"]) -> ImageFacts | None:
     try:
-        client = _client(base_url, 30)
-    except DockerException as error:
-        msg = f"the Docker engine at {base_url} does not answer: run `honed setup` ({error})"
+        client = connect(base_url)
+    except SandboxError as error:
+        msg = f"{error}; run `honed setup`"
         raise ImageError(msg) from error
     try:
         return ImageFacts(image, str(client.images.get(image).id), how)

@@ -1,6 +1,6 @@
-"""Logging: readable lines on a terminal, JSON otherwise, always to stderr, always redacted.
+"""Logging: JSON lines for machines, and for people on a terminal only what progress lines do not say already.
 
-The standard library's loggers (docker, urllib3, aiohttp, …) go through the same chain.
+Always to stderr, always redacted. The standard library's loggers (docker, aiohttp, …) go through the same chain.
 """
 
 from __future__ import annotations
@@ -21,9 +21,23 @@ def _redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict
     return {key: redact_value(value) for key, value in event.items()}
 
 
-def configure(*, json_lines: bool | None = None, level: int = logging.INFO) -> None:
-    """Set up structlog and the standard library once a process; `json_lines` None: decide by the terminal."""
+_state = {"json": False}
+
+
+def for_machines() -> bool:
+    """Log lines are JSON: progress is logged, not drawn."""
+    return _state["json"]
+
+
+def configure(*, json_lines: bool | None = None, verbose: bool = False) -> None:
+    """Set up structlog and the standard library once a process; `json_lines` None: decide by the terminal.
+
+    People see warnings and worse beside the progress lines, machines every attempt; `verbose` adds the rest.
+    """
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
+    _state["json"] = as_json
+    usual = logging.INFO if as_json else logging.WARNING
+    level = logging.DEBUG if verbose else usual
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

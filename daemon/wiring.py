@@ -118,7 +118,9 @@ def upstream_of(section: ModelSection, simulated: SimulatedModel | None) -> Upst
 
 
 def price_from(section: ModelSection) -> Price | None:
-    """The configured price, else the built-in table's, else None."""
+    """The configured price, else the built-in table's, else None; the simulated model is free."""
+    if is_simulated(section):
+        return Price(0.0, 0.0, 0.0)
     if section.price is None:
         return price_of(section.provider, section.model)
     cached = section.price.cached_input

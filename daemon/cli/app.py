@@ -35,8 +35,11 @@ def _globals(
         bool | None,
         typer.Option("--log-json/--log-text", help="Log lines as JSON or as text (default: text on a terminal)."),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log every model request and engine call too.")
+    ] = False,
 ) -> None:
-    logs.configure(json_lines=log_json)
+    logs.configure(json_lines=log_json, verbose=verbose)
 
 
 for _verbs in (init, setup, doctor, train, evaluate, log, demo):

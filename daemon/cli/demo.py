@@ -16,7 +16,7 @@ from rich.console import Console
 from daemon.cli.evaluate import evaluate_with
 from daemon.cli.options import AsJson
 from daemon.cli.output import Output, plain
-from daemon.cli.progress import ProgressLines
+from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.cli.train import edits_table, scores_data, scores_table, train_with
 from daemon.config import Config, TargetSection, load_config
@@ -74,7 +74,7 @@ async def _demo(output: Output, folder: Path | None, workers: int) -> int:
     folder = folder or Path(tempfile.mkdtemp(prefix="honed-demo-"))
     repository = await asyncio.to_thread(prepare, folder, chat=ready.agents is None, workers=workers)
     config = load_config(repository.config)
-    async with open_parts(config, ProgressLines(output)) as parts:
+    async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output)
     transfer = None if ready.agents is None else await _transfer(output, config, repository, report)
     log = await asyncio.to_thread(_git_log, repository.folder, parts)
@@ -90,7 +90,7 @@ async def _transfer(
     """The skill as Codex's training found and left it, both under Claude Code on the sealed split."""
     output.say("transfer: the Codex-trained skill under Claude Code")
     target = TargetSection.model_validate({**config.target.model_dump(), **repository.transfer_target})
-    async with open_parts(config, ProgressLines(output), optimizer=False, harness=target) as parts:
+    async with open_parts(config, progress(output), optimizer=False, harness=target) as parts:
         before = await parts.history.read(report.base_commit)
         after = await parts.history.read(await parts.history.base())
         return (

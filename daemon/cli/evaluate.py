@@ -11,7 +11,7 @@ from rich.table import Table
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
-from daemon.cli.progress import ProgressLines
+from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.config import Config, TargetSection, load_config
 from daemon.optimizer.evaluate import EvaluationReport, evaluate
@@ -82,7 +82,7 @@ class _Settings:
 
 async def _evaluate(output: Output, file: Path, settings: _Settings) -> int:
     config = load_config(file)
-    async with open_parts(config, ProgressLines(output), optimizer=False, harness=settings.target(config)) as parts:
+    async with open_parts(config, progress(output), optimizer=False, harness=settings.target(config)) as parts:
         for line in parts.loud:
             output.warn(line)
         skill, commit = await _skill(parts, settings)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
@@ -61,11 +61,12 @@ def _render(console: Console, commits: tuple[SkillCommit, ...]) -> None:
     if not commits:
         console.print("no commits on the skill's branch yet: run `honed train`")
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("commit", "kind", "subject", "gate", "evidence"):
-        table.add_column(column, overflow="fold")
     for commit in commits:
         trailers = commit.trailers
-        gate, evidence = trailers.get("Honed-Gate", ""), trailers.get("Honed-Evidence", "")
-        table.add_row(commit.sha[:10], commit.kind, plain(commit.subject), plain(gate), plain(evidence))
-    console.print(table)
+        style = {"edit": "green", "revert": "yellow"}.get(commit.kind, "dim")
+        console.print(Text.assemble((commit.sha[:10], "yellow"), " ", (commit.kind, style), " ", plain(commit.subject)))
+        for name in ("Honed-Gate", "Honed-Evidence", "Honed-Target"):
+            if name in trailers:
+                console.print(Text(f"             {name.removeprefix('Honed-').lower():<9} {plain(trailers[name])}"))
+        if commit.kind == "revert" and commit.reason:
+            console.print(Text(f"             reason    {plain(commit.reason)}"))

@@ -11,10 +11,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import structlog
 from rich.console import Console
 from rich.text import Text
 
+from daemon.logs import for_machines
 from daemon.redaction import redact, redact_value
+
+log = structlog.get_logger(__name__)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -33,12 +37,18 @@ class Output:
         self.console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
     def say(self, line: str) -> None:
-        """One line of progress for people, on stderr."""
-        self.progress.print(Text(plain(line)))
+        """One line of progress, on stderr."""
+        if for_machines():
+            log.info("progress", line=line)
+        else:
+            self.progress.print(Text(plain(line)))
 
     def warn(self, line: str) -> None:
         """A line that must not be missed, on stderr."""
-        self.progress.print(Text(plain(line), style="bold yellow"))
+        if for_machines():
+            log.warning("notice", line=line)
+        else:
+            self.progress.print(Text(plain(line), style="bold yellow"))
 
     def result(self, data: Mapping[str, Any], render: Callable[[Console], None]) -> None:
         """The verb's result: one JSON line, or what `render` draws for people."""

@@ -1,20 +1,24 @@
-"""Renders progress: one line per attempt, phase and decision on stderr; JSON log lines where nobody watches.
+"""Renders progress on stderr: lines for a person who waits, log lines for a machine.
 
-The attempts' canonical log lines are the rollouts' own; here is only what a person wants to see while waiting.
+The canonical log line of an attempt is the rollouts' own, so the machine's observer leaves attempts out.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import structlog
 from rich.text import Text
 
 from daemon.cli.output import plain
+from daemon.logs import for_machines
 from daemon.rollouts.progress import (
     AttemptFinished,
     AttemptStarted,
     Event,
+    Observer,
     PhaseStarted,
     RunEnded,
     RunStarted,
@@ -24,7 +28,23 @@ from daemon.rollouts.progress import (
 if TYPE_CHECKING:
     from daemon.cli.output import Output
 
+log = structlog.get_logger(__name__)
+
 _STYLES = {"accepted": "bold green", "rejected": "red"}
+
+
+def progress(output: Output) -> Observer:
+    """The observer that fits whoever reads stderr."""
+    return ProgressLog() if for_machines() else ProgressLines(output)
+
+
+class ProgressLog:
+    """An `Observer` that logs phases and decisions."""
+
+    def notify(self, event: Event) -> None:
+        """Log it, unless it is an attempt's."""
+        if not isinstance(event, AttemptStarted | AttemptFinished):
+            log.info(type(event).__name__, **asdict(event))
 
 
 class ProgressLines:

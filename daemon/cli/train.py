@@ -11,7 +11,7 @@ from rich.table import Table
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
-from daemon.cli.progress import ProgressLines
+from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.config import load_config
 from daemon.optimizer.loop import Training
@@ -46,7 +46,7 @@ def train(
 
 async def _train(output: Output, file: Path, *, preflight: bool) -> None:
     config = load_config(file)
-    async with open_parts(config, ProgressLines(output)) as parts:
+    async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)
         output.result(report_data(report, parts), lambda console: render_report(console, report, parts))
 
@@ -71,7 +71,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         tasks=parts.tasks,
         skill=parts.config.skill.path,
         knobs=Knobs.from_config(parts.config),
-        observer=ProgressLines(output),
+        observer=progress(output),
     )
     return await training.run()
 

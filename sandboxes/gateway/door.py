@@ -126,7 +126,7 @@ class ModelDoor:
         return web.json_response(body, status=status, headers={"x-should-retry": "false"})
 
     def _log(self, request: web.BaseRequest, note: Note, seconds: float) -> None:
-        log.info(
+        log.debug(
             "model request",
             attempt=self._attempt_id,
             dialect=str(note.dialect or request.path[:40]),

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -141,6 +142,7 @@ class CliHarness(ABC):
         return {
             "harness": self.name,
             "provider": policy.upstream.provider,
+            "host": urlsplit(policy.upstream.base_url).hostname or "",
             "model": policy.model,
             "cli_version": self._settings.cli.version,
             "activation": self._settings.activation,

@@ -29,6 +29,7 @@ _FIXED = (
     "analytics.enabled=false",
     "skills.bundled.enabled=false",
     "project_doc_max_bytes=0",
+    "project_root_markers=[]",  # skills of the folders above the workspace are not looked for
     'shell_environment_policy={inherit="core"}',
     "allow_login_shell=false",
 )

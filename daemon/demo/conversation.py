@@ -36,10 +36,8 @@ class Conversation:
     calls: tuple[Call, ...]
     """The model's own tool calls so far, in order."""
     tools: frozenset[str]
-    schema: bool
-    """A reply of a given JSON schema is asked for."""
     schema_name: str
-    """The schema's name where the protocol carries one, else empty."""
+    """Of the JSON schema that the reply must have, where the protocol carries one, else empty."""
     fresh_chars: int
     """Size of what this request adds to the one before."""
     cached_chars: int
@@ -123,9 +121,8 @@ def from_responses(body: Mapping[str, Any]) -> Conversation:
         elif kind == "message":
             draft.texts += _blocks(item.get("content"))
     form = (body.get("text") or {}).get("format") or {}
-    schema = form.get("type") == "json_schema"
     system = str(body.get("instructions") or "")
-    return _finished(body, draft, system, items, last, schema=schema, schema_name=str(form.get("name", "")))
+    return _finished(body, draft, system, items, last, schema_name=str(form.get("name", "")))
 
 
 def from_chat(body: Mapping[str, Any]) -> Conversation:
@@ -146,9 +143,8 @@ def from_chat(body: Mapping[str, Any]) -> Conversation:
         else:
             draft.texts += _blocks(message.get("content"))
     form = body.get("response_format") or {}
-    schema = form.get("type") == "json_schema"
     name = str((form.get("json_schema") or {}).get("name", ""))
-    return _finished(body, draft, "\n".join(system), messages, last, schema=schema, schema_name=name)
+    return _finished(body, draft, "\n".join(system), messages, last, schema_name=name)
 
 
 def from_messages(body: Mapping[str, Any]) -> Conversation:
@@ -167,9 +163,7 @@ def from_messages(body: Mapping[str, Any]) -> Conversation:
                 draft.output(block.get("tool_use_id", ""), block.get("content"))
             elif block.get("type") == "text" and message.get("role") != "assistant":
                 draft.texts.append(str(block.get("text", "")))
-    form = (body.get("output_config") or {}).get("format") or {}
-    schema = form.get("type") == "json_schema"
-    return _finished(body, draft, text_of(body.get("system")), messages, last, schema=schema, schema_name="")
+    return _finished(body, draft, text_of(body.get("system")), messages, last)
 
 
 def _finished(
@@ -179,8 +173,7 @@ def _finished(
     items: Sequence[Any],
     last: int,
     *,
-    schema: bool,
-    schema_name: str,
+    schema_name: str = "",
 ) -> Conversation:
     whole = json.dumps(body, sort_keys=True)
     cached = len(json.dumps(items[:last])) if last else 0
@@ -191,7 +184,6 @@ def _finished(
         texts=tuple(draft.texts),
         calls=tuple(draft.calls.values()),
         tools=frozenset(str(name) for name in tools if name),
-        schema=schema,
         schema_name=schema_name,
         fresh_chars=len(whole) - cached,
         cached_chars=cached,

@@ -40,19 +40,38 @@ def responses_object(conversation: Conversation, reply: Reply) -> dict[str, Any]
 
 
 def responses_events(conversation: Conversation, reply: Reply) -> Iterator[Event]:
-    """The response as SSE events."""
-    whole = responses_object(conversation, reply)
+    """The response as SSE events, numbered, in the order of the real API."""
+    for number, data in enumerate(_response_steps(responses_object(conversation, reply))):
+        yield str(data["type"]), {**data, "sequence_number": number}
+
+
+def _response_steps(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
     started = {**whole, "status": "in_progress", "output": [], "usage": None}
-    yield "response.created", {"type": "response.created", "response": started, "sequence_number": 0}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.in_progress", "response": started}
     for index, item in enumerate(whole["output"]):
-        place = {"output_index": index}
-        opened = {**item, "content": []} if item["type"] == "message" else item
-        yield "response.output_item.added", {"type": "response.output_item.added", **place, "item": opened}
-        if item["type"] == "message":
-            delta = {"item_id": item["id"], **place, "content_index": 0, "delta": item["content"][0]["text"]}
-            yield "response.output_text.delta", {"type": "response.output_text.delta", **delta}
-        yield "response.output_item.done", {"type": "response.output_item.done", **place, "item": item}
-    yield "response.completed", {"type": "response.completed", "response": whole}
+        place = {"item_id": item["id"], "output_index": index}
+        hollow = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        opened = {**item, **hollow, "status": "in_progress"}
+        yield {"type": "response.output_item.added", "output_index": index, "item": opened}
+        yield from _text_steps(place, item) if item["type"] == "message" else _argument_steps(place, item)
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": "response.completed", "response": whole}
+
+
+def _text_steps(place: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    (part,) = item["content"]
+    place = {**place, "content_index": 0}
+    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
+    yield {"type": "response.output_text.delta", **place, "delta": part["text"], "logprobs": []}
+    yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **place, "part": part}
+
+
+def _argument_steps(place: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    arguments = item["arguments"]
+    yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
+    yield {"type": "response.function_call_arguments.done", **place, "name": item["name"], "arguments": arguments}
 
 
 def _items(conversation: Conversation, reply: Reply) -> list[dict[str, Any]]:

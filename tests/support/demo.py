@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,7 +135,7 @@ def run_script(command: str, files: dict[str, bytes]) -> tuple[str, bytes | None
         with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
             exec(code, {"__name__": "__main__"})
         output = Path(folder, OUTPUT)
-        return printed.getvalue(), output.read_bytes() if os.path.exists(output) else None
+        return printed.getvalue(), output.read_bytes() if output.exists() else None
 
 
 def compared(task: Task, output: bytes) -> Comparison | None:

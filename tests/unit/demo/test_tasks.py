@@ -68,7 +68,7 @@ def test_the_traps_are_in_the_workbooks(workshop: DemoWorkshop) -> None:
         sheet_name, cells = str(task.scorer.options["range"]).split("!")
         (given,) = task.file_bytes().values()
         book = openpyxl.load_workbook(io.BytesIO(given))
-        assert (book.active.title != sheet_name) is ("sheet" in task.group), task.id
+        assert (book.active is not book[sheet_name]) is ("sheet" in task.group), task.id
         rows = [row[0].row for row in book[sheet_name][cells]]
         empty = [row for row in rows if all(cell.value is None for cell in book[sheet_name][row])]
         assert bool(empty) is ("gap" in task.group), task.id

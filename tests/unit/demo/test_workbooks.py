@@ -30,7 +30,7 @@ def test_no_entry_and_no_property_holds_the_time_of_writing() -> None:
 def test_the_workbook_reads_back_as_written() -> None:
     book = openpyxl.load_workbook(io.BytesIO(workbook_bytes(BOOK)))
     assert book.sheetnames == ["One", "Two"]
-    assert book.active.title == "Two"
+    assert book.active is book["Two"]
     assert [[cell.value for cell in row] for row in book["One"].iter_rows()] == [["a", 1], [None, 2.5]]
 
 

@@ -162,6 +162,11 @@ def _check_form(edit: Any) -> None:
     for name in ("op", "target", "content", "rationale"):
         if not isinstance(getattr(edit, name), str):
             raise _RefusedError(EditStatus.MALFORMED, f"{name} is not text")
+    evidence = edit.evidence
+    if not isinstance(evidence, tuple | list) or not all(isinstance(task, str) for task in evidence):
+        raise _RefusedError(EditStatus.MALFORMED, "evidence is no list of task ids")
+    if not isinstance(edit.support, int):
+        raise _RefusedError(EditStatus.MALFORMED, "support is no number")
     if edit.op not in list(Op):
         raise _RefusedError(EditStatus.MALFORMED, "unknown op")
     if edit.op != Op.APPEND and not edit.target.strip():

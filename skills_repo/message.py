@@ -125,7 +125,7 @@ def _subject(note: EditNote) -> str:
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
     words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;") or "…"
     verb = _OPS.get(edit.op, "edit")
-    return _cut(f'skill({_cut(note.skill, 32)}): {verb} "{words}', WIDTH - 1) + '"'
+    return _cut(f'skill({_cut(_value(note.skill), 32)}): {verb} "{words}', WIDTH - 1) + '"'
 
 
 def _trailers(note: EditNote) -> list[tuple[str, str]]:

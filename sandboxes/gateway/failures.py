@@ -150,7 +150,10 @@ def retryable(kind: ProviderFailure, headers: Mapping[str, str]) -> bool:
 
 def host_of(base_url: str) -> str:
     """Host (and port, if given) of an address; never its user part."""
-    return urlsplit(base_url).netloc.rpartition("@")[2] or "no host"
+    try:
+        return urlsplit(base_url).netloc.rpartition("@")[2] or "no host"
+    except ValueError:
+        return "no host"
 
 
 def failure_line(upstream: Upstream, kind: ProviderFailure, status: int | None = None, detail: str = "") -> str:

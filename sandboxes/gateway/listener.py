@@ -74,7 +74,10 @@ class Listener:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._web.shutdown(0)
+        for connection in self._web.connections:
+            connection.force_close()
+        # Not zero: that means no limit to aiohttp.
+        await self._web.shutdown(0.05)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 

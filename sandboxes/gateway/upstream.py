@@ -8,6 +8,7 @@ the session; the environment's proxies and netrc are not trusted.
 from __future__ import annotations
 
 import asyncio
+import io
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ class UpstreamClient:
             async with asyncio.timeout(call.upstream.timeout_s):
                 response = await self._session.post(
                     call.dialect.url(call.upstream.base_url) + call.query,
-                    data=call.body,
+                    data=io.BytesIO(call.body),  # in pieces: large bytes at once hold up the loop
                     headers=call.headers,
                     allow_redirects=False,
                 )

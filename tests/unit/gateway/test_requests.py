@@ -1,0 +1,238 @@
+"""What a door refuses, and how it says so: a policy, in the client's dialect, with nothing sent upstream."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandboxes.gateway import door as door_module
+from sandboxes.gateway.requests import read_json
+from tests.support.gateway import DIALECTS, KEY, PATHS, PROVIDERS, Answer, Client, body, opened, policy
+from tests.support.upstream import Upstream
+
+FINAL = {"openai": 400, "anthropic": 410}
+
+
+def said(answer: Answer) -> str:
+    error = json.loads(answer.content)["error"]
+    return str(error["message"])
+
+
+async def refused(tmp_path: Path, dialect: str, status: int, what: str, **options: Any) -> Answer:
+    """Sends a request that must be refused; checks all that holds for every refusal."""
+    provider = PROVIDERS[dialect]
+    async with Upstream() as server, opened(tmp_path, policy(dialect, server.base_url(provider))) as sandbox:
+        options.setdefault("method", "POST")
+        options.setdefault("path", PATHS[dialect])
+        answer = await sandbox.send(options.pop("method"), options.pop("path"), **options)
+        tally = sandbox.door.tally()
+    assert server.requests == []
+    assert answer.status == status
+    assert answer.headers["x-should-retry"] == "false"
+    assert said(answer).startswith("honed policy: ")
+    assert "retrying will not help" in said(answer)
+    assert (json.loads(answer.content).get("type") == "error") is (provider == "anthropic")
+    assert tally.refusals == (what,)
+    assert (tally.usage.requests, tally.usage.tokens, tally.failures, tally.last_request_failed) == (0, 0, (), False)
+    return answer
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_another_model_is_refused_and_both_are_named(tmp_path: Path, dialect: str) -> None:
+    status = FINAL[PROVIDERS[dialect]]
+    answer = await refused(tmp_path, dialect, status, "model: big", json=body(dialect, model="big"))
+    assert "'m'" in said(answer)
+    assert "'big'" in said(answer)
+
+
+@pytest.mark.parametrize("model", [None, 5, ["m"], {"m": 1}, "M", "m "])
+async def test_a_model_is_its_exact_name(tmp_path: Path, model: Any) -> None:
+    await refused(tmp_path, "chat", 400, f"model: {model}", json=body("chat", model=model))
+
+
+@pytest.mark.parametrize("token", ["", "wrong", KEY, "honed-dummy-" + "0" * 32])
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_only_the_doors_own_token_opens_it(tmp_path: Path, dialect: str, token: str) -> None:
+    await refused(tmp_path, dialect, 401, "token", json=body(dialect), token=token)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/files"),
+        ("POST", "/v1/embeddings"),
+        ("GET", "/v1/responses"),
+        ("GET", "/v1/responses/resp_1"),
+        ("DELETE", "/v1/responses"),
+        ("POST", "/v1/responses/compact"),
+        ("POST", "/v1/v1/responses"),
+        ("POST", "/v1/chat/completions/"),
+        ("POST", "/v1/../admin"),
+        ("POST", "//v1/responses"),
+        ("PUT", "/"),
+    ],
+)
+async def test_other_paths_are_refused(tmp_path: Path, method: str, path: str) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("responses", server.base_url("openai"))) as sandbox:
+        answer = await sandbox.send(method, path, json=body("responses"))
+        tally = sandbox.door.tally()
+    assert answer.status == 403
+    assert tally.refusals[0].startswith("path: /")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [("responses", "messages"), ("chat", "messages"), ("messages", "chat"), ("messages", "responses")],
+)
+async def test_the_other_providers_dialect_is_refused(tmp_path: Path, mine: str, theirs: str) -> None:
+    async with Upstream() as server, opened(tmp_path, policy(mine, server.base_url(PROVIDERS[mine]))) as sandbox:
+        answer = await sandbox.ask(theirs)
+        tally = sandbox.door.tally()
+    assert answer.status == FINAL[PROVIDERS[theirs]]
+    assert tally.refusals == (f"dialect: {theirs}",)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "body: not JSON"),
+        (b"{", "body: not JSON"),
+        (b"\xff\xfe", "body: not JSON"),
+        (b"[" * 200_000, "body: not JSON"),
+        (b"[]", "body: not an object"),
+        (b'"m"', "body: not an object"),
+    ],
+)
+async def test_bodies_that_are_no_requests(tmp_path: Path, data: bytes, what: str) -> None:
+    await refused(tmp_path, "responses", 400, what, data=data)
+
+
+async def test_gzip_is_read_and_other_encodings_are_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(json.dumps(body("responses")).encode())
+    async with Upstream() as server, opened(tmp_path, policy("responses", server.base_url("openai"))) as sandbox:
+        headers = {"Content-Encoding": "gzip"}
+        answer = await sandbox.send("POST", PATHS["responses"], data=packed, headers=headers)
+        assert answer.status == 200
+        assert server.requests[0].body["model"] == "m"
+        assert "content-encoding" not in server.requests[0].headers
+    zstd = {"Content-Encoding": "zstd"}
+    await refused(tmp_path, "responses", 415, "encoding: zstd", data=packed, headers=zstd)
+    for broken in (b"not gzip", packed[:-9]):
+        await refused(tmp_path, "responses", 400, "body: bad gzip", data=broken, headers=headers)
+
+
+async def test_bodies_are_bounded_also_when_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def small(request: Any) -> Any:
+        return await read_json(request, limit=1000)
+
+    monkeypatch.setattr(door_module, "read_json", small)
+    await refused(tmp_path, "messages", 413, "body: too large", data=b" " * 1001)
+    bomb = gzip.compress(b" " * 1_000_000)
+    assert len(bomb) < 1000 + 200
+    monkeypatch.setattr(door_module, "read_json", lambda request: read_json(request, limit=2000))
+    packed = {"Content-Encoding": "gzip"}
+    await refused(tmp_path, "messages", 413, "body: too large", data=bomb, headers=packed)
+
+
+async def test_big_bodies_pass(tmp_path: Path) -> None:
+    big = "x" * 9_000_000
+    async with Upstream() as server, opened(tmp_path, policy("messages", server.base_url("anthropic"))) as sandbox:
+        request = json.dumps(body("messages", messages=[{"role": "user", "content": big}])).encode()
+        answer = await sandbox.send("POST", PATHS["messages"], data=io.BytesIO(request))
+    assert answer.status == 200
+    assert server.requests[0].body["messages"][0]["content"] == big
+
+
+async def test_a_body_that_never_comes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "read_json", lambda request: read_json(request, within_s=0.05))
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        reader, writer = await asyncio.open_unix_connection(str(sandbox.door.socket))
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sandbox.door.token}\r\n"
+        writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        assert b" 408 " in await reader.readline()
+        writer.close()
+        assert sandbox.door.tally().refusals == ("body: too slow",)
+
+
+async def test_harmless_questions_are_answered_here(tmp_path: Path) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("messages", server.base_url("anthropic"))) as sandbox:
+        hello = await sandbox.send("HEAD", "/api/hello", token="")
+        models = await sandbox.send("GET", "/v1/models?limit=1")
+        tally = sandbox.door.tally()
+    assert (hello.status, models.status) == (200, 200)
+    assert [entry["id"] for entry in json.loads(models.content)["data"]] == ["m"]
+    assert server.requests == []
+    assert tally.refusals == ()
+
+
+async def test_counting_tokens_is_free_but_under_the_same_rules(tmp_path: Path) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("messages", server.base_url("anthropic"))) as sandbox:
+        path = "/v1/messages/count_tokens?beta=true"
+        request = {"model": "m", "messages": [], "tools": [{"type": "web_search_20250305"}]}
+        answer = await sandbox.send("POST", path, json=request)
+        other = await sandbox.send("POST", path, json={**request, "model": "n"})
+        tally = sandbox.door.tally()
+    assert json.loads(answer.content) == {"input_tokens": 1234}
+    assert other.status == 410
+    assert tally.usage.tokens == 0
+    assert tally.removed_tools == ("web_search_20250305",)
+
+
+async def test_what_was_removed_is_told_once(tmp_path: Path) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("responses", server.base_url("openai"))) as sandbox:
+        for _ in range(3):
+            await sandbox.ask("responses", tools=[{"type": "web_search"}, {"type": "mcp"}], background=True)
+        tally = sandbox.door.tally()
+    assert tally.removed_tools == ("field: background", "web_search", "mcp")
+    assert "tools" not in server.requests[0].body
+
+
+async def test_an_agent_that_asks_for_ever_does_not_fill_our_memory(tmp_path: Path) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        for _ in range(300):
+            await sandbox.send("POST", "/v1/nope")
+        assert len(sandbox.door.tally().refusals) == 200
+
+
+async def test_a_fault_of_ours_is_told_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError(KEY)
+
+    monkeypatch.setattr(door_module, "clean", broken)
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        answer = await sandbox.ask("chat")
+        tally = sandbox.door.tally()
+    assert answer.status == 400
+    assert KEY not in answer.text
+    assert tally.last_request_failed
+    assert "ZeroDivisionError at test_requests.py" in tally.last_failure
+
+
+async def test_many_connections_do_not_use_up_ours(tmp_path: Path) -> None:
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        held = [await asyncio.open_unix_connection(str(sandbox.door.socket)) for _ in range(64)]
+        reader, writer = await asyncio.open_unix_connection(str(sandbox.door.socket))
+        assert await reader.read() == b""
+        writer.close()
+        for _, each in held:
+            each.close()
+        await _until_served(sandbox)
+
+
+async def _until_served(sandbox: Client) -> None:
+    for _ in range(100):
+        try:
+            assert (await sandbox.ask("chat")).status == 200
+        except OSError:
+            await asyncio.sleep(0.01)
+        else:
+            return
+    pytest.fail("the door did not open again")

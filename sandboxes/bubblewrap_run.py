@@ -58,6 +58,7 @@ class BubblewrapRun:
         self._name = name
         self._number = number
         self._status = bytearray()
+        self._settling = asyncio.Lock()
         self._status_pump: Pump | None = None
         self._child: Child | None = None
         self._init_fd: int | None = None
@@ -95,6 +96,10 @@ class BubblewrapRun:
         child = self._child
         if child is None:
             return
+        async with self._settling:
+            await self._settle(child)
+
+    async def _settle(self, child: Child) -> None:
         if not child.end.done():
             child.kill()
             await asyncio.wait({child.end}, timeout=_GONE_S)

@@ -11,9 +11,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 
+from sandboxes.disk import over_limit
+from sandboxes.guard import until_end
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
@@ -93,6 +96,7 @@ class FakeBox:
         self._rooms = rooms
         self._script = script
         self._layout = host_layout(spec, model_url="http://127.0.0.1:18080")
+        self._streams: Streams | None = None
         self._running: set[asyncio.Task[FakeAnswer]] = set()
 
     @property
@@ -123,21 +127,34 @@ class FakeBox:
         inner_argv(command, self._layout)
         self.commands.append(command)
         fresh_home(self._layout, self._rooms.owner)
+        streams = self._streams = Streams(self._rooms.folder, len(self.commands), self.spec.limits.stream_bytes)
         began = time.monotonic()
         task = asyncio.ensure_future(self._answer(command))
         self._running.add(task)
+        disk = partial(over_limit, self._rooms.both, self.spec.limits.workspace_bytes)
         try:
-            done, _ = await asyncio.wait({task}, timeout=command.deadline_s)
+            stop = await until_end(task, deadline_s=command.deadline_s, disk=disk)
         finally:
             self._running.discard(task)
             task.cancel()
-        if task in done and task.cancelled():
+            await asyncio.wait({task})
+            wall_s = time.monotonic() - began
+            streams.close()
+        if stop is not None:
+            answer = FakeAnswer(ending=stop.ending, detail=stop.detail)
+        elif task.cancelled():
             answer = FakeAnswer(ending=Ending.KILLED, detail="the box was closed")
-        elif task in done:
-            answer = task.result()
         else:
-            answer = FakeAnswer(ending=Ending.DEADLINE, detail=f"stopped after {command.deadline_s:g} s")
-        return self._ended(answer, time.monotonic() - began)
+            answer = task.result()
+        return _ended(answer, wall_s, streams)
+
+    def say(self, stdout: bytes = b"", stderr: bytes = b"") -> None:
+        """For the script: output that is there even if the command never ends by itself."""
+        assert self._streams is not None, "only while a command runs"
+        if not (stdout or stderr):
+            return
+        self._streams.stdout.write(stdout)
+        self._streams.stderr.write(stderr)
 
     async def halt(self) -> None:
         """Stop what still runs."""
@@ -145,22 +162,21 @@ class FakeBox:
             task.cancel()
 
     async def _answer(self, command: Command) -> FakeAnswer:
-        answer = self._script(self, command)
-        return await answer if isawaitable(answer) else answer
+        scripted = self._script(self, command)
+        answer = await scripted if isawaitable(scripted) else scripted
+        self.say(answer.stdout, answer.stderr)
+        return answer
 
-    def _ended(self, answer: FakeAnswer, wall_s: float) -> Ended:
-        streams = Streams(self._rooms.folder, len(self.commands), self.spec.limits.stream_bytes)
-        streams.stdout.write(answer.stdout)
-        streams.stderr.write(answer.stderr)
-        streams.close()
-        return Ended(
-            ending=answer.ending,
-            exit_code=answer.exit_code if answer.ending is Ending.EXITED else None,
-            wall_s=wall_s,
-            stdout=streams.stdout.path,
-            stderr=streams.stderr.path,
-            stdout_cut=streams.stdout.cut,
-            stderr_cut=streams.stderr.cut,
-            oom_seen=answer.oom_seen or answer.ending is Ending.OUT_OF_MEMORY,
-            detail=answer.detail,
-        )
+
+def _ended(answer: FakeAnswer, wall_s: float, streams: Streams) -> Ended:
+    return Ended(
+        ending=answer.ending,
+        exit_code=answer.exit_code if answer.ending is Ending.EXITED else None,
+        wall_s=wall_s,
+        stdout=streams.stdout.path,
+        stderr=streams.stderr.path,
+        stdout_cut=streams.stdout.cut,
+        stderr_cut=streams.stderr.cut,
+        oom_seen=answer.oom_seen or answer.ending is Ending.OUT_OF_MEMORY,
+        detail=answer.detail,
+    )

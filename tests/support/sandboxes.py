@@ -16,9 +16,11 @@ import pytest
 
 from sandboxes.bubblewrap import BubblewrapBox, BubblewrapSandbox
 from sandboxes.bubblewrap_run import Setup
+from sandboxes.child import Child
 from sandboxes.docker import DockerBox, DockerSandbox
 from sandboxes.engine_client import ENGINE_ERRORS, address, connected
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
+from sandboxes.guard import finish
 from sandboxes.image import SANDBOX_IMAGE
 from sandboxes.namespaces import Way
 from sandboxes.process import ProcessBox, ProcessSandbox
@@ -108,23 +110,16 @@ def fake_engine() -> Engine:
 
 
 async def really_run(box: FakeBox, command: Command) -> FakeAnswer:
-    """The fake's script for the conformance suite: a plain subprocess, killed when the fake gives up on it."""
-    process = await asyncio.create_subprocess_exec(
-        *inner_argv(command, box.layout),
-        cwd=box.workspace,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
+    """The fake's script for the conformance suite: a plain process, killed when the fake gives up on it."""
+    assert box._streams is not None
+    child = Child(inner_argv(command, box.layout), env={}, cwd=box.workspace, streams=box._streams)
     try:
-        stdout, stderr = await process.communicate()
-    except asyncio.CancelledError:
-        os.killpg(process.pid, signal.SIGKILL)
-        await process.communicate()
-        raise
-    code = process.returncode or 0
-    return FakeAnswer(stdout, stderr, code if code >= 0 else 128 - code)
+        await asyncio.wait({child.end})
+    finally:
+        child.kill()
+        await finish(child.drain())
+    code = child.end.result()
+    return FakeAnswer(exit_code=code if code >= 0 else 128 - code)
 
 
 async def sh(box: Box, script: str, *, deadline_s: float = 30, forward: bool = False, **env: str) -> Ended:

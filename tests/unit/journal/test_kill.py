@@ -42,6 +42,9 @@ async def test_every_row_told_of_survives_kill_9(tmp_path: Path) -> None:
         planned |= more_planned
         finished |= more_finished
     assert len(finished) > 8
+    reader = SqliteJournal(path, read_only=True)  # `honed log` before anybody has recovered the file
+    assert len(await reader.find_runs()) == 4
+    await reader.close()
     check = sqlite3.connect(path)
     assert check.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     check.close()

@@ -276,3 +276,22 @@ async def test_config_and_refs_of_others_are_as_before(tmp_path: Path) -> None:
     now = git(folder, "for-each-ref").splitlines()
     assert [row for row in now if "honed/xlsx" not in row] == refs.splitlines()
     assert [row for row in now if "honed/xlsx" in row] == [f"{made} commit\trefs/heads/honed/xlsx"]
+
+
+async def test_dying_before_the_branch_moves_leaves_no_trace_of_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = history_of(a_repository(tmp_path / "r"))
+    base = await history.base()
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SkillRepository, "_move", die)
+        with pytest.raises(KeyboardInterrupt):
+            history._commit_edits(base, (a_change(NEW),), 100)
+    assert await history.base() == base
+    assert await history.find_step("r-1", 1) == ()
+    made = await history.commit_edits(base, [a_change(NEW)], 100)
+    assert await history.find_step("r-1", 1) == made

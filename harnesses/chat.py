@@ -62,8 +62,9 @@ class ChatHarness:
     async def run(self, assignment: Assignment) -> Attempt:
         """As `Harness.run`."""
         started = time.monotonic()
-        request, reply = chat_request(assignment, self._settings), None
+        reply = None
         try:
+            request = chat_request(assignment, self._settings)
             async with asyncio.timeout(assignment.deadline_s):
                 reply = await self._client.complete(request)
             outcome, detail = _verdict(reply)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harnesses.harness import RenderedSkill
+from harnesses.harness import Activation, RenderedSkill
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import Caps
 from tests.integration.harnesses.conftest import Bench
@@ -176,14 +176,14 @@ async def test_turn_limit(bench: Bench) -> None:
 
 async def test_deadline_of_a_busy_agent_is_its_own(bench: Bench) -> None:
     async with Upstream([bench.kind.run(SLEEP), Step(text="late")]) as provider:
-        attempt = await bench.harness(provider).run(bench.assignment(deadline_s=5.0))
+        attempt = await bench.harness(provider).run(bench.assignment(deadline_s=7.0))
     assert attempt.outcome is Outcome.AGENT_DEADLINE
     assert attempt.wall_s < 20
 
 
 async def test_deadline_behind_a_silent_provider_is_not_the_agents(bench: Bench) -> None:
     async with Upstream([Step(text="late", hang_s=60)]) as provider:
-        attempt = await bench.harness(provider).run(bench.assignment(deadline_s=5.0))
+        attempt = await bench.harness(provider).run(bench.assignment(deadline_s=7.0))
     assert attempt.outcome is Outcome.UNREACHABLE
     assert "silent" in attempt.detail
 
@@ -200,10 +200,11 @@ async def test_empty_answer(bench: Bench) -> None:
     assert attempt.outcome is Outcome.AGENT_EMPTY
 
 
-async def test_prompt_that_looks_like_options_and_is_very_long(bench: Bench) -> None:
+@pytest.mark.parametrize("activation", ["explicit", "discovered"])
+async def test_prompt_that_looks_like_options_and_is_very_long(bench: Bench, activation: Activation) -> None:
     prompt = "--help\n-c x=y\n" + "x" * 150_000 + "\nEND_MARK é € 𝄞 'quote' \"double\" $(touch /workspace/SHELL) `id`"
     async with Upstream([Step(text="read")]) as provider:
-        attempt = await bench.harness(provider).run(bench.assignment(prompt=prompt, activation="discovered"))
+        attempt = await bench.harness(provider).run(bench.assignment(prompt=prompt, activation=activation))
     assert attempt.outcome is Outcome.COMPLETED
     assert "END_MARK é € 𝄞 'quote'" in sent(provider, 0)
     assert "SHELL" not in attempt.workspace.files

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from harnesses.chat import FILE_CHARS, FILES_CHARS, SYSTEM, ChatHarness, ChatSettings, chat_request
-from harnesses.harness import Harness
+from harnesses.harness import Harness, RenderedSkill
 from harnesses.models.client import ModelReply, ModelRequest
 from harnesses.outcome import POLICIES, Outcome
 from harnesses.traces.trace import Message
@@ -118,6 +118,13 @@ async def test_a_fault_of_our_own_is_told_and_never_scored(tmp_path: Path, capsy
     assert not POLICIES[attempt.outcome].scored
     assert "KeyError" in attempt.detail
     assert "attempt_failed" in capsys.readouterr().out
+
+
+async def test_a_skill_that_is_no_text_is_told_and_never_scored(tmp_path: Path) -> None:
+    skill = RenderedSkill("x", "sha256:x", {"SKILL.md": b"\xff\xfe"})
+    attempt = await ChatHarness(Client()).run(assignment(tmp_path, skill=skill))
+    assert not POLICIES[attempt.outcome].scored
+    assert "UnicodeDecodeError" in attempt.detail
 
 
 async def test_cancelling_goes_through(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test check format bench lock wheel clean
+.PHONY: help bootstrap setup demo test check format bench real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ bootstrap: ## .venv with the locked requirements
 	@PYTHON='$(PYTHON)' sh scripts/bootstrap.sh
 
 setup: bootstrap ## .venv, engine, sandbox image and the pinned CLIs
-	@$(BIN)/python -m daemon.setup
+	@$(BIN)/honed setup
 
 demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 	$(BIN)/honed demo
@@ -35,6 +35,9 @@ format: bootstrap ## let ruff put the style right
 
 bench: setup ## measure overhead and throughput; results in .bench/results.json
 	$(BIN)/python -m tests.benchmarks
+
+real-model: bootstrap ## opt-in: train against a small real model on loopback (installs it apart, outside the locks)
+	$(BIN)/python -m tests.real_model
 
 lock: bootstrap ## renew the locked requirements after a change of pyproject.toml
 	$(LOCK) requirements/uv.in -o requirements/uv.txt

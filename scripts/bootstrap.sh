@@ -49,7 +49,9 @@ make_venv() {
     fi
     python=$(find_python)
     say "making $venv with $python"
-    "$python" -m venv --clear "$venv" ||
+    # A .venv that another tool made without pip keeps its packages; a broken one is made anew.
+    "$venv/bin/python" -c '' 2>/dev/null || rm -rf "$venv"
+    "$python" -m venv "$venv" ||
         die "python -m venv failed; on Debian or Ubuntu: apt-get install python3-venv"
 }
 

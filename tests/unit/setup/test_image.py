@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.image import SANDBOX_IMAGE, ImageError, ImageFacts, archive, ensure_image, ensure_rootfs, rootfs_status
+from sandboxes.image import (
+    SANDBOX_IMAGE,
+    ImageError,
+    ImageFacts,
+    archive,
+    ensure_image,
+    ensure_rootfs,
+    mirror,
+    recipe,
+    rootfs_status,
+)
 from sandboxes.image import debootstrap as making
 from sandboxes.image import image as module
 from sandboxes.image import rootfs as on_disk
@@ -176,7 +186,7 @@ async def test_debootstrap_needs_root(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 async def test_a_machine_without_debian_sources_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(making.mirror, "read_sources", lambda: ())
+    monkeypatch.setattr(mirror, "read_sources", lambda: ())
     with pytest.raises(ImageError, match="/etc/apt"):
         await making.debootstrap(tmp_path / "tree", lambda _: None, may_install=True)
 
@@ -192,9 +202,9 @@ def _fake_debootstrap(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    source = making.mirror.Source("http://user:secret@mirror.example/debian", "bookworm", ("main",))
-    monkeypatch.setattr(making.mirror, "read_sources", lambda: (source,))
-    monkeypatch.setattr(making.mirror, "read_os_release", lambda: {"ID": "debian", "VERSION_CODENAME": "bookworm"})
+    source = mirror.Source("http://user:secret@mirror.example/debian", "bookworm", ("main",))
+    monkeypatch.setattr(mirror, "read_sources", lambda: (source,))
+    monkeypatch.setattr(mirror, "read_os_release", lambda: {"ID": "debian", "VERSION_CODENAME": "bookworm"})
 
 
 async def test_debootstrap_is_told_the_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -209,7 +219,7 @@ echo 'I: Retrieving x'; echo 'I: Unpacking the base system...'
     said: list[str] = []
     await making.debootstrap(tmp_path / "tree", said.append, may_install=False)
     argv = (tmp_path / "argv").read_text().split()
-    assert f"--include={','.join(making.recipe.packages())}" in argv
+    assert f"--include={','.join(recipe.packages())}" in argv
     assert argv[-3:] == ["bookworm", str(tmp_path / "tree"), "http://user:secret@mirror.example/debian"]
     assert said[0].startswith("making the sandbox image from mirror.example (bookworm)")
     assert said[1:] == ["debootstrap: Unpacking the base system..."]

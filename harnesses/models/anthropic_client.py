@@ -17,10 +17,10 @@ from harnesses.models.client import ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.transport import (
-    HTTP_OPTIONS,
     bad_reply,
     connect_s,
     connection_failure,
+    http_options,
     key_of,
     schema_instruction,
     status_failure,
@@ -67,7 +67,7 @@ class AnthropicClient:
             base_url=upstream.base_url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
             timeout=anthropic.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
-            http_client=anthropic.DefaultAsyncHttpxClient(**HTTP_OPTIONS),
+            http_client=anthropic.DefaultAsyncHttpxClient(**http_options()),
         )
         self._sdk.auth_token = None
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harnesses.models.anthropic_client import AnthropicClient
-from harnesses.models.openai_client import OpenAIClient
-
 if TYPE_CHECKING:
     from harnesses.models.client import ModelClient
     from harnesses.models.retry import Patience
@@ -17,5 +14,11 @@ def make_client(
     upstream: Upstream, model: str, price: Price | None = None, *, patience: Patience | None = None
 ) -> ModelClient:
     """A client for the upstream's provider. `close()` it when done. `patience` is for tests."""
-    kind = AnthropicClient if upstream.provider == "anthropic" else OpenAIClient
-    return kind(upstream, model, price, patience=patience)
+    # The SDKs take long to import: only the one that is used is loaded.
+    if upstream.provider == "anthropic":
+        from harnesses.models.anthropic_client import AnthropicClient  # noqa: PLC0415
+
+        return AnthropicClient(upstream, model, price, patience=patience)
+    from harnesses.models.openai_client import OpenAIClient  # noqa: PLC0415
+
+    return OpenAIClient(upstream, model, price, patience=patience)

@@ -17,10 +17,10 @@ from harnesses.models.client import ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.transport import (
-    HTTP_OPTIONS,
     bad_reply,
     connect_s,
     connection_failure,
+    http_options,
     key_of,
     schema_instruction,
     status_failure,
@@ -65,7 +65,7 @@ class OpenAIClient:
             base_url=upstream.base_url,
             max_retries=0,
             timeout=openai.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
-            http_client=openai.DefaultAsyncHttpxClient(**HTTP_OPTIONS),
+            http_client=openai.DefaultAsyncHttpxClient(**http_options()),
         )
         self._sdk.organization = None
         self._sdk.project = None

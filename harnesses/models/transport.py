@@ -7,12 +7,14 @@ redirects are not followed: a request goes where the configuration says, with th
 from __future__ import annotations
 
 import json
+import ssl
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from harnesses.models.retry import TryFailed
 from sandboxes.gateway.failures import classify, parse_error
 from sandboxes.gateway.policy import Provider, ProviderFailure, Upstream
 from sandboxes.gateway.scrub import scrubbed
+from sandboxes.gateway.tls import trusted
 
 if TYPE_CHECKING:
     import anthropic
@@ -29,9 +31,12 @@ class HttpOptions(TypedDict):
 
     trust_env: bool
     follow_redirects: bool
+    verify: ssl.SSLContext
 
 
-HTTP_OPTIONS: HttpOptions = {"trust_env": False, "follow_redirects": False}
+def http_options() -> HttpOptions:
+    """How both SDKs' HTTP clients are made."""
+    return {"trust_env": False, "follow_redirects": False, "verify": trusted()}
 
 
 def connect_s(upstream: Upstream) -> float:

@@ -15,6 +15,7 @@ import structlog
 from sandboxes.gateway.door import ModelDoor
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.listener import remove_dead
+from sandboxes.gateway.tls import trusted
 from sandboxes.gateway.upstream import UpstreamClient, Waits
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ModelGateway:
 
     def _connect(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(limit=0, ssl=trusted()),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._waits.connect_s),
             trust_env=False,

@@ -156,9 +156,7 @@ class _Loop:
         ended = f"{len(self._plans)} of {len(self._plans)} steps are done"
         for plan in self._plans:
             if state.score >= 1.0:
-                ended = (
-                    f"after step {plan.step - 1} every selection task is solved: a strict gate can find nothing better"
-                )
+                ended = f"after step {plan.step - 1} the selection score is 1.0: a strict gate can find nothing better"
                 break
             state = await self._step(plan, state)
         test = await self._test(initial, state.best)

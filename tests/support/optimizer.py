@@ -286,6 +286,8 @@ class World:
     train: TrainSection = field(default_factory=lambda: TrainSection(epochs=1, batch=4, minibatch=2))
     workers: int = 2
     observer: Observer = field(default_factory=Silent)
+    now: float = 1_700_000_000.0
+    """What the clock says, until a test moves it."""
     history: SkillHistory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -314,7 +316,7 @@ class World:
             skill="skills/demo",
             knobs=Knobs(self.train),
             observer=self.observer,
-            clock=lambda: 1_700_000_000.0,
+            clock=lambda: self.now,
         )
 
 

@@ -48,9 +48,7 @@ async def test_a_perfect_selection_score_ends_the_run_in_words(tmp_path: Path) -
     assert len(report.steps) < 18
     last = report.steps[-1]
     assert last.outcome == "accepted"
-    assert report.ended == (
-        f"after step {last.step} every selection task is solved: a strict gate can find nothing better"
-    )
+    assert report.ended == (f"after step {last.step} the selection score is 1.0: a strict gate can find nothing better")
 
 
 async def test_a_skill_that_is_perfect_already_is_left_alone(tmp_path: Path) -> None:
@@ -58,7 +56,7 @@ async def test_a_skill_that_is_perfect_already_is_left_alone(tmp_path: Path) -> 
     world.harness.needs = {}
     report = await world.training().run()
     assert report.steps == ()
-    assert "every selection task is solved" in report.ended
+    assert "the selection score is 1.0" in report.ended
     assert report.test.before == report.test.after
     assert world.client.requests == []
     assert all(count == 1 for count in world.harness.runs.values())

@@ -10,7 +10,9 @@ import pytest
 
 from daemon.config import TrainSection
 from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import Decision
 from daemon.optimizer.report import RunReport
+from harnesses.outcome import Outcome
 from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, task_set
 
 
@@ -141,3 +143,31 @@ async def test_a_finished_run_is_not_resumed_and_the_next_one_pays_for_nothing_i
     assert not again
     assert second.test.before == first.test.after
     assert sum(world.harness.runs.values()) - sum(runs.values()) == second.attempts
+
+
+async def test_a_decision_that_stands_is_kept_with_its_date_whatever_has_changed_since(tmp_path: Path) -> None:
+    """An attempt that was invalid then would be valid now: what was decided without it stays decided."""
+    world = overfitting(tmp_path, workers=1)
+    world.harness.failures = {"train-01": [Outcome.OUT_OF_MEMORY] * 3}
+    memory = MemoryJournal()
+    world.journal = dying = MortalJournal(memory, before=False)
+    save = memory.save_decision
+
+    async def last_words(decision: Decision) -> None:
+        dying.at = dying.writes if decision.payload.get("outcome") == "accepted" else None
+        dying.dead = dying.at is not None
+        await save(decision)
+
+    memory.save_decision = last_words  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        await world.training().run()
+    del memory.save_decision  # type: ignore[attr-defined]
+    [run] = await memory.find_runs()
+    decided = (await memory.decisions(run.run_id))[-1]
+    assert decided.payload["rollout"]["invalid"] == ["train-01: out_of_memory"]
+    world.journal, world.now = memory, world.now + 3600
+    report = await world.training().run()
+    assert report.resumed
+    assert await memory.find_decision(run.run_id, decided.step, "step") == decided
+    commits = {commit.sha: commit for commit in await world.history.log()}
+    assert commits[report.commits[0]].when == decided.payload["when"] == world.now - 3600

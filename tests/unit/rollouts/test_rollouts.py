@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+import structlog.testing
 
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
@@ -296,3 +298,27 @@ async def test_every_attempt_is_told_once(tmp_path: Path) -> None:
         ("t1", False, 15, False),
         ("t0", True, 15, True),
     ]
+
+
+async def test_one_canonical_log_line_an_attempt(tmp_path: Path) -> None:
+    structlog.reset_defaults()
+    bench = await Bench(tmp_path, WorldHarness({"t0": ["rule-a"]})).open()
+    with structlog.testing.capture_logs() as lines:
+        await bench.score(TASKS[:1])
+        await bench.score(TASKS[:1])
+    assert [line["event"] for line in lines] == ["attempt", "attempt"]
+    [attempt] = await bench.journal.attempts(RUN)
+    assert lines[0] == {
+        "event": "attempt",
+        "log_level": "info",
+        "task": "t0",
+        "attempt": attempt.attempt_id,
+        "harness": "chat",
+        "outcome": "completed",
+        "score": 0.0,
+        "tokens": 15,
+        "usd": 0.25,
+        "wall_s": 1.0,
+        "reused": False,
+    }
+    assert lines[1] == {**lines[0], "reused": True}

@@ -51,7 +51,7 @@ def _response_steps(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.in_progress", "response": started}
     for index, item in enumerate(whole["output"]):
         place = {"item_id": item["id"], "output_index": index}
-        hollow = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        hollow: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
         opened = {**item, **hollow, "status": "in_progress"}
         yield {"type": "response.output_item.added", "output_index": index, "item": opened}
         yield from _text_steps(place, item) if item["type"] == "message" else _argument_steps(place, item)

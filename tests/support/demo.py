@@ -12,17 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from daemon.config import TrainSection
+from daemon.demo import optimizer
 from daemon.demo.conversation import Conversation, Reply, from_responses
-from daemon.demo.demo_set import DemoSet
+from daemon.demo.demo_set import DemoSet, Knobs
 from daemon.demo.ideas import FORMULA, GAP, KEYS, SHEET, Idea
 from daemon.demo.target import act
 from daemon.demo.wordings import OUTPUT
 from daemon.tasks.load import load_tasks
 from daemon.tasks.scorers.compare import Comparison, compare, read_gold
 from daemon.tasks.scorers.ranges import parse_ranges
+from daemon.tasks.scorers.scorer import Result
 from daemon.tasks.scorers.xlsx import WorkbookError
-from daemon.tasks.task import Split, Task
-from harnesses.harness import RenderedSkill
+from daemon.tasks.task import Score, Split, Task
+from harnesses.fake import FakeHarness, FakeResult
+from harnesses.harness import Assignment, RenderedSkill
+from harnesses.models.client import ModelReply, ModelRequest
+from harnesses.traces.trace import Message, ToolCall
+from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit, EditLimits, Op, apply
 from skills_repo.skill import Skill
 
@@ -34,6 +41,15 @@ RULES: dict[str, Idea] = {
 }
 """By trap: the rule that mends it."""
 FIRST_SHEET = SHEET.ideas[0]
+PROMPT = (
+    'In orders.xlsx, count the rows of sheet "Tickets" for each status (column C there) and write the counts to '
+    "Board!B2:B9; the status of each row is in column A. Use a formula. Save the workbook as output.xlsx."
+)
+VALUES = "# S\n\n- Never write formulas.\n"
+CLAUDE_LISTED = (
+    "# Environment\n- Platform: linux\n\nThe following skills are available for use with the Skill tool:\n\n"
+    "- poems: Write poems.\n- sheets: Fill cells of .xlsx workbooks.\n"
+)
 
 
 def skill_of(demo: DemoSet) -> Skill:
@@ -146,3 +162,50 @@ def compared(task: Task, output: bytes) -> Comparison | None:
         return compare(output, ranges, gold)
     except WorkbookError:
         return None
+
+
+def knobs_of(knobs: Knobs) -> TrainSection:
+    """The recommended knobs as `[train]`."""
+    return TrainSection(
+        epochs=knobs.epochs,
+        batch=knobs.batch,
+        minibatch=knobs.minibatch,
+        edit_budget=knobs.edit_budget,
+        min_edit_budget=knobs.min_edit_budget,
+        seed=knobs.seed,
+    )
+
+
+class SimulatedClient:
+    """The simulated optimizer without its server."""
+
+    provider = "openai"
+    model = "simulated-optimizer"
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        text = optimizer.answer(request.messages[-1].content, request.schema_name)
+        return ModelReply(text, Usage(1, len(request.system) // 4, 0, len(text) // 4, None), "end", self.model)
+
+    async def close(self) -> None:
+        pass
+
+
+def harness_of(workshop: DemoWorkshop) -> FakeHarness:
+    """The simulated target, working in this process."""
+
+    def work(assignment: Assignment) -> FakeResult:
+        assert assignment.skill is not None
+        done = workshop.attempt(workshop.tasks[assignment.task_id], assignment.skill)
+        call = ToolCall("shell", done.command, done.printed, ok=True, exit_code=0)
+        files = {"output.xlsx": done.output} if done.output else {}
+        return FakeResult(done.answer, files, events=(call, Message(done.answer)))
+
+    return FakeHarness(work, name="codex")
+
+
+async def verify(task: Task, result: Result) -> Score:
+    """Scores as `spreadsheet_cells` does, without a process of its own."""
+    comparison = compared(task, result.workspace.files["output.xlsx"])
+    assert comparison is not None
+    share = (comparison.cells - comparison.wrong) / comparison.cells
+    return Score(share, comparison.wrong == 0, "" if share == 1 else "some cells are wrong")

@@ -26,8 +26,7 @@ from harnesses.harness import Assignment
 from skills_repo.fake import FakeSkillRepository
 from skills_repo.history import Author
 from skills_repo.validate import validate
-from tests.support.demo import skill_of, taught
-from tests.unit.demo.test_training import SimulatedClient, knobs_of
+from tests.support.demo import SimulatedClient, knobs_of, skill_of, taught
 
 RULES = {"question": SENTENCE.ideas[0], "figures": DATES.ideas[1], "messy": CODES.ideas[0]}
 AS_GIVEN = DATES.ideas[0]

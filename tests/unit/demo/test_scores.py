@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -87,6 +89,31 @@ def test_rules_may_be_learned_in_any_order(demo: DemoSet, order: tuple[str, ...]
     lines = whole.text.splitlines()
     places = sorted(lines.index(idea.content) for idea in RULES.values())
     assert all(second - first >= 3 for first, second in itertools.pairwise(places)), places
+
+
+def git(folder: Path, *words: str) -> str:
+    names = [
+        word for name in ("user.name=t", "user.email=t@localhost", "commit.gpgsign=false") for word in ("-c", name)
+    ]
+    done = subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_each_commit_of_a_rule_reverts_without_conflict(demo: DemoSet, tmp_path: Path) -> None:
+    skill, file = skill_of(demo), tmp_path / "SKILL.md"
+    git(tmp_path, "init", "-q")
+    commits: dict[str, str] = {}
+    for rule in ("", *RULES):
+        skill = taught(skill, RULES[rule]) if rule else skill
+        file.write_text(skill.text)
+        git(tmp_path, "add", "SKILL.md")
+        git(tmp_path, "commit", "-q", "-m", rule or "start")
+        commits[rule] = git(tmp_path, "rev-parse", "HEAD").strip()
+    for gone in RULES:
+        git(tmp_path, "reset", "-q", "--hard", commits[list(RULES)[-1]])
+        git(tmp_path, "revert", "--no-edit", commits[gone])
+        without = taught(skill_of(demo), *(idea for rule, idea in RULES.items() if rule != gone))
+        assert file.read_text() == without.text
 
 
 def test_what_an_attempt_prints_names_the_cause(demo: DemoSet, workshop: DemoWorkshop) -> None:

@@ -15,8 +15,7 @@ import pytest
 from daemon.demo.server import SimulatedModel
 from daemon.optimizer.prompts.render import render
 from daemon.optimizer.replies import ReflectReply
-from tests.support.demo import codex_body
-from tests.unit.demo.test_target import CLAUDE_LISTED, PROMPT, VALUES
+from tests.support.demo import CLAUDE_LISTED, PROMPT, VALUES, codex_body
 
 TOOL: dict[str, Any] = {"name": "Bash", "description": "d", "input_schema": {"type": "object", "properties": {}}}
 QUESTION = 'Write the date "3 April 2025" in the form YYYY-MM-DD.'

@@ -9,21 +9,12 @@ import pytest
 
 from daemon.demo.conversation import Conversation, Reply, from_messages, from_responses
 from daemon.demo.target import act
-from tests.support.demo import codex_body
+from tests.support.demo import CLAUDE_LISTED, PROMPT, VALUES, codex_body
 
-PROMPT = (
-    'In orders.xlsx, count the rows of sheet "Tickets" for each status (column C there) and write the counts to '
-    "Board!B2:B9; the status of each row is in column A. Use a formula. Save the workbook as output.xlsx."
-)
-VALUES = "# S\n\n- Never write formulas.\n"
 LISTED = (
     "<skills_instructions>\n### Skill roots\n- `r0` = `/ws/.agents/skills`\n### Available skills\n"
     "- poems: Write poems. (file: r0/poems/SKILL.md)\n"
     "- sheets: Fill cells of .xlsx workbooks. (file: r0/sheets/SKILL.md)\n</skills_instructions>"
-)
-CLAUDE_LISTED = (
-    "# Environment\n- Platform: linux\n\nThe following skills are available for use with the Skill tool:\n\n"
-    "- poems: Write poems.\n- sheets: Fill cells of .xlsx workbooks.\n"
 )
 
 

@@ -39,6 +39,14 @@ class Part:
     """In what way how many cells differ, most first."""
     sheet_found: bool = True
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong with it, in rubric words; never an expected value."""
+        if not self.sheet_found:
+            return f"all {self.cells} cells of {self.where} are missing: there is no such sheet"
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds)
+        return f"{self.wrong} of {self.cells} cells wrong in {self.where}: {kinds}"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -56,6 +64,11 @@ class Comparison:
     def wrong(self) -> int:
         """Cells that differ."""
         return sum(part.wrong for part in self.parts)
+
+    @property
+    def feedback(self) -> str:
+        """What is wrong, range by range; empty if nothing is."""
+        return "; ".join(part.sentence for part in self.parts if part.wrong)
 
 
 def read_gold(data: bytes, ranges: Sequence[CellRange]) -> tuple[str, list[Grid]]:

@@ -15,7 +15,7 @@ from daemon.tasks.scorers.scorer import VerifierError
 from sandboxes.sandbox import Collected
 
 MAX_BYTES = 64 * 1024
-_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
 def read_reward(out: Collected) -> tuple[float, str]:

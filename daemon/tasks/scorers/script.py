@@ -3,7 +3,8 @@
 The box has no way out and a fresh home. It shows the collected workspace as working directory, the tests read-only at
 `/tests` and an empty `/logs/verifier` for the reward; where an engine shares the host's paths, both are elsewhere and
 the script finds them in `TESTS_DIR` and `LOGS_DIR`. The environment is made here: nothing of the agent's survives but
-files, and Python's start-up hooks and current-directory imports are off.
+files, and Python's start-up hooks and current-directory imports are off: helper modules belong at the top of the
+tests, or the task sets `PYTHONSAFEPATH` to an empty text in its `env`.
 
 Limits: a script that runs the agent's code gives it its own rights, so that code can write the reward as well. Such a
 script must write the reward itself, last; what still runs when it ends dies with the box.
@@ -109,6 +110,7 @@ class ScriptScorer:
             "TMPDIR": layout.tmp,
             "LANG": "C.UTF-8",
             "PYTHONSAFEPATH": "1",
+            "PYTHONPATH": tests,
             "PYTHONNOUSERSITE": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             **self._options.env,

@@ -71,7 +71,7 @@ class SpreadsheetScorer:
         replies, code = await self._compare(task, data)
         last = replies[-1] if replies else {}
         if last.get("stage") == "done":
-            return _score(last["comparison"])
+            return _score(last)
         if last.get("stage") == "bad_output":
             return Score(value=0.0, hard=False, feedback=f"{options.output} {last['why']}")
         if last.get("stage") == "bad_gold":
@@ -136,23 +136,14 @@ def _missing(output: str, result: Result) -> str:
     return f"the output file {output} is missing" + (f"; there is {', '.join(others[:5])}" if others else "")
 
 
-def _score(comparison: dict[str, Any]) -> Score:
-    parts = comparison["parts"]
-    cells = sum(part["cells"] for part in parts)
-    wrong = sum(part["wrong"] for part in parts)
+def _score(reply: dict[str, Any]) -> Score:
+    cells, wrong = reply["cells"], reply["wrong"]
     return Score(
-        value=(cells - wrong) / cells if cells else 1.0,
+        value=(cells - wrong) / cells,
         hard=wrong == 0,
-        feedback="; ".join(_sentence(part) for part in parts if part["wrong"]),
-        detail={"cells": cells, "wrong": wrong, "samples": comparison["samples"]},
+        feedback=reply["feedback"],
+        detail={"cells": cells, "wrong": wrong, "samples": reply["samples"]},
     )
-
-
-def _sentence(part: dict[str, Any]) -> str:
-    if not part["sheet_found"]:
-        return f"all {part['cells']} cells of {part['where']} are missing: there is no such sheet"
-    kinds = ", ".join(f"{count} {kind}" for kind, count in part["kinds"])
-    return f"{part['wrong']} of {part['cells']} cells wrong in {part['where']}: {kinds}"
 
 
 def _check(task: Task, options: SpreadsheetOptions) -> None:

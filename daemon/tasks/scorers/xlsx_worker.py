@@ -10,7 +10,6 @@ import json
 import resource
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,13 @@ def run(request: Request) -> None:
     except MemoryError:
         _say("bad_output", why="is too large to be read")
     else:
-        _say("done", comparison=asdict(comparison))
+        _say(
+            "done",
+            cells=comparison.cells,
+            wrong=comparison.wrong,
+            feedback=comparison.feedback,
+            samples=comparison.samples,
+        )
 
 
 def _say(stage: str, **rest: Any) -> None:

@@ -87,7 +87,9 @@ def _files(spec: BoxSpec, layout: Layout, root: Path | None) -> Iterable[str]:
     yield from _system(root)
     yield from ("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--remount-ro", "/dev", "--perms", "1777", "--size", size, "--tmpfs", layout.tmp)
-    yield from ("--perms", "0755", "--dir", str(PurePosixPath(layout.home).parent))
+    # Made open: bubblewrap itself would close the folders above to the user inside.
+    for parent in sorted({str(PurePosixPath(path).parent) for path in (layout.home, layout.out)} - {"/"}):
+        yield from ("--perms", "0755", "--dir", parent)
     # One user lives inside, so this mode is as private as 0700; its owner differs between the two ways.
     yield from ("--perms", "1777", "--size", size, "--tmpfs", layout.home)
     yield from ("--bind", str(folder / "workspace"), layout.workspace, "--bind", str(folder / "out"), layout.out)

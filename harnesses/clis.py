@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,8 +78,13 @@ def find_cli(root: Path, name: CliName, *, version: str = "") -> CliBinary:
 async def ask_version(cli: CliBinary) -> str:
     """What the binary says its version is; raises `CliError` if it does not run.
 
-    Runs on the host with an empty environment: it only prints.
+    Runs on the host with an empty environment and a home that is thrown away: Codex writes to it even for this.
     """
+    with tempfile.TemporaryDirectory(prefix="honed-version-") as home:
+        return await _ask(cli, home)
+
+
+async def _ask(cli: CliBinary, home: str) -> str:
     try:
         process = await asyncio.create_subprocess_exec(
             str(cli.path),
@@ -86,7 +92,7 @@ async def ask_version(cli: CliBinary) -> str:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+            env={"PATH": "/usr/bin:/bin", "HOME": home},
         )
     except OSError as error:
         message = f"{cli.path} does not run ({error.strerror}): run `honed setup`"

@@ -1,12 +1,13 @@
 """Codex's session file (`sessions/…/rollout-*.jsonl`): what stdout cannot tell.
 
-Namely: whether the skill was listed and its body injected, the model, tool calls that ended in an error before they
-ran (bad patches, bad arguments), and the number of model replies. (A refusal leaves no mark here either: Codex drops
-it.) The file lay beside a hostile agent: it is read within bounds, and only adds evidence about this one attempt.
+Namely: whether the skill was listed and its body injected, the model, the number of model replies, and tool calls that
+Codex did not run (bad patches, bad arguments, commands it refuses). A refusal of the model leaves no mark here either.
+The file lay beside a hostile agent: it is read within bounds, and only adds evidence about this one attempt.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,15 +106,9 @@ def _output(item: dict[str, Any]) -> str:
     return content_text(output)
 
 
-_SIGNS = (
-    "apply_patch verification failed",
-    "failed to parse function arguments",
-    "unsupported call",
-    "unsupported custom",
-    "Script failed",
-)
+_FAILED = re.compile(r"\w+ (?:verification )?failed\b|failed to |unsupported |unable to |Script failed\b")
 
 
 def _failed(output: str) -> bool:
-    """Codex's own words for a call that it could not run; a command's output comes after a header, so not first."""
-    return output.startswith(_SIGNS)
+    """Codex's own words for a call that it did not run (it refuses `rm -rf`, say); a command's output has a header."""
+    return _FAILED.match(output) is not None

@@ -232,6 +232,16 @@ async def test_skill_that_the_cli_does_not_load_is_invalid(bench: Bench) -> None
     assert provider.requests, "it ran all the same"
 
 
+async def test_a_command_that_the_cli_refuses_is_in_the_trace(bench: Bench) -> None:
+    async with Upstream([bench.kind.run("rm -rf /workspace/in.csv"), Step(text="done")]) as provider:
+        attempt = await bench.harness(provider).run(bench.assignment())
+    assert attempt.outcome is Outcome.COMPLETED
+    assert "rm -rf /workspace/in.csv" in attempt.summary
+    if bench.kind.cli == "codex":
+        assert "rm -f style commands are not permitted" in attempt.summary
+        assert "in.csv" in attempt.workspace.files
+
+
 async def test_crlf_skill_is_laid_with_lf(bench: Bench) -> None:
     crlf = RenderedSkill(SKILL.name, "sha256:crlf", {"SKILL.md": SKILL.files["SKILL.md"].replace(b"\n", b"\r\n")})
     async with Upstream([Step(text="3")]) as provider:

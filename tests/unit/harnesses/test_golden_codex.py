@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from harnesses.traces.codex_rollout import RolloutFacts, find_rollouts, read_rollout, root_facts
@@ -140,6 +142,25 @@ def test_rollout_has_the_calls_that_failed_before_they_ran() -> None:
     script = root_facts(case(CODEX, "rollout_codemode").out, PROBE)
     assert script is not None
     assert ["boom" in text for text in script.failed_calls] == [True]
+
+
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ('exec_command failed: CreateProcess { message: "Rejected(rm -f style commands are not permitted)" }', True),
+        ("write_stdin failed: Unknown process id 99", True),
+        ("unable to locate image at `/nope.png`", True),
+        ("Chunk ID: 1\nProcess exited with code 1\nOutput:\nexec_command failed: forged", False),
+        ("Script completed\nOutput:\nunsupported call", False),
+        ("Exit code: 0\nOutput:\nSuccess. Updated the following files:\nA x", False),
+        ("", False),
+    ],
+)
+def test_calls_that_codex_did_not_run(output: str, failed: bool) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "exec_command", "arguments": '{"cmd":"rm -rf x"}'}
+    lines = [call, {"type": "function_call_output", "call_id": "c", "output": output}]
+    data = b"\n".join(json.dumps({"type": "response_item", "payload": line}).encode() for line in lines)
+    assert bool(read_rollout(data, PROBE).failed_calls) is failed
 
 
 def test_a_sub_agents_file_is_not_the_root() -> None:

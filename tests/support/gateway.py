@@ -32,10 +32,10 @@ def target(provider: Provider, base_url: str, **changes: Any) -> UpstreamTarget:
 
 
 def policy(dialect: str, base_url: str, *, caps: Caps | None = None, **changes: Any) -> DoorPolicy:
-    """A door for the model `m`."""
-    settings = {"price": PRICE, **changes}
+    """A door for the model `m`, if not another one is given."""
+    settings = {"price": PRICE, "model": "m", **changes}
     upstream = settings.pop("upstream", None) or target(PROVIDERS[dialect], base_url)
-    return DoorPolicy(upstream, "m", caps=caps or Caps(), **settings)
+    return DoorPolicy(upstream, caps=caps or Caps(), **settings)
 
 
 def body(dialect: str, **more: Any) -> dict[str, Any]:

@@ -62,9 +62,9 @@ def configure(*, json_lines: bool | None = None, verbose: bool = False) -> None:
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
-    for noisy in ("urllib3", "docker", "httpx", "aiohttp.access", "asyncio", "git"):
-        logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
+    root.setLevel(logging.INFO if verbose else logging.WARNING)
+    for ours in ("daemon", "harnesses", "sandboxes", "skills_repo"):
+        logging.getLogger(ours).setLevel(level)
 
 
 def _console() -> Processor:

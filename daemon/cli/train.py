@@ -58,6 +58,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     for left in parts.swept:
         output.say(f"removed what an earlier process left: {left}")
     await refuse_dirty(parts)
+    await parts.history.read(await parts.history.base())  # a skill that is not valid is said before anything is paid
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
     if preflight:

@@ -5,12 +5,12 @@ Preparing it again changes nothing, so that a demo that was killed goes on where
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from git import Actor, Repo
 
 from daemon.config import ConfigError
 from daemon.demo.chat_tasks import write_chat_demo
@@ -72,11 +72,7 @@ def prepare(folder: Path, *, chat: bool, workers: int) -> DemoRepository:
     folder.mkdir(parents=True, exist_ok=True)
     demo = (write_chat_demo if chat else write_demo)(folder)
     config.write_text(_toml(demo, chat=chat, workers=workers))
-    _git(folder, "init", "--quiet", "--initial-branch=main")
-    _git(folder, "config", "user.name", "honed demo")
-    _git(folder, "config", "user.email", "demo@honed.invalid")
-    _git(folder, "add", "--all")
-    _git(folder, "-c", "commit.gpgSign=false", "commit", "--quiet", "--no-verify", "-m", "Start with a bare skill")
+    _commit_everything(folder)
     return made
 
 
@@ -91,13 +87,15 @@ def _toml(demo: DemoSet, *, chat: bool, workers: int) -> str:
     )
 
 
-def _git(folder: Path, *arguments: str) -> None:
-    """Git with nobody's configuration and the same dates everywhere, so that demos start from equal commits."""
-    env = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(folder),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
-        "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
-    }
-    subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True)
+def _commit_everything(folder: Path) -> None:
+    """One commit with the same identity and date everywhere, so that all demos start from the same commit."""
+    who, when = Actor("honed demo", "demo@honed.invalid"), "2026-01-01T00:00:00+0000"
+    with Repo.init(folder, initial_branch="main") as repository:
+        with repository.config_writer() as settings:
+            settings.set_value("user", "name", who.name).set_value("user", "email", who.email)
+        repository.index.add(
+            [str(path) for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.parts]
+        )
+        repository.index.commit(
+            "Start with a bare skill", author=who, committer=who, author_date=when, commit_date=when, skip_hooks=True
+        )

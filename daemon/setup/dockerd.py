@@ -60,13 +60,13 @@ def process_name(pid: int, proc: Path = Path("/proc")) -> str | None:
     return None if rest.split()[:1] == ["Z"] else name
 
 
-def running(pid_file: Path, name: str, proc: Path = Path("/proc")) -> bool:
-    """True if the file names a running process called `name`."""
+def running_pid(pid_file: Path, name: str, proc: Path = Path("/proc")) -> int | None:
+    """The process that the file names, if it runs and is called `name`."""
     try:
         pid = int(pid_file.read_text(encoding="utf-8").strip())
     except (OSError, ValueError):
-        return False
-    return process_name(pid, proc) == name
+        return None
+    return pid if process_name(pid, proc) == name else None
 
 
 def listens(path: Path) -> bool:
@@ -86,7 +86,7 @@ def clear_stale(places: DockerdPlaces, say: Say) -> None:
     These are pid files whose number is somebody else's now, and a containerd socket nobody listens on.
     """
     for file, name in ((places.pid_file, "dockerd"), (places.containerd_pid_file, "containerd")):
-        if file.is_file() and not running(file, name):
+        if file.is_file() and running_pid(file, name) is None:
             say(f"removing {file}: no {name} runs under that number")
             file.unlink(missing_ok=True)
     if places.system_containerd.is_socket() and not listens(places.system_containerd):
@@ -94,42 +94,52 @@ def clear_stale(places: DockerdPlaces, say: Say) -> None:
         places.system_containerd.unlink(missing_ok=True)
 
 
-async def start(places: DockerdPlaces, say: Say) -> str | None:
-    """Start dockerd in a session of its own, its output in `places.log`; None, or why it could not be started.
+class StartError(Exception):
+    """dockerd could not be started; `str()` is one line."""
 
-    Returns at once; whether it answers, `docker_ping.ping` tells. An engine that is already coming up is left alone.
+
+async def start(places: DockerdPlaces, say: Say) -> int | None:
+    """Start dockerd in a session of its own, its output in `places.log`; raises `StartError`.
+
+    Returns at once: the process to watch, or None where systemd watches it. Whether it answers, `docker_ping.ping`
+    tells. An engine that is already coming up is left alone.
     """
-    if await asyncio.to_thread(running, places.pid_file, "dockerd"):
+    coming = await asyncio.to_thread(running_pid, places.pid_file, "dockerd")
+    if coming is not None:
         say("dockerd is running but does not answer yet: waiting for it")
-        return None
+        return coming
     if await asyncio.to_thread(Path("/run/systemd/system").is_dir):
         say("starting Docker with systemctl")
         finished = await run_command(["systemctl", "start", "docker"], timeout_s=120)
-        return finished.last_line if finished.code else None
+        if finished.code:
+            raise StartError(finished.last_line)
+        return None
     await asyncio.to_thread(clear_stale, places, say)
     say(f"starting dockerd without a network bridge (log: {places.log})")
     return await _detach(places)
 
 
-async def _detach(places: DockerdPlaces) -> str | None:
-    """`setsid --fork` returns as soon as dockerd is on its own."""
+async def _detach(places: DockerdPlaces) -> int:
+    """The shell ends at once, so that dockerd is nobody's child and in a session without a terminal."""
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     environment["PATH"] = search_path()
     try:
         log = await asyncio.to_thread(_open_log, places.log)
     except OSError as error:
-        return f"{places.log}: {error.strerror}"
+        msg = f"{places.log}: {error.strerror}"
+        raise StartError(msg) from error
     with log:
         process = await asyncio.create_subprocess_exec(
-            *("setsid", "--fork", *places.command()),
+            *("sh", "-c", '"$@" >&2 </dev/null & echo $!', "sh", *places.command()),
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
+            stdout=asyncio.subprocess.PIPE,
             stderr=log,
             env=environment,
             cwd="/",
+            start_new_session=True,
         )
-        code = await process.wait()
-    return f"setsid ended with {code}" if code else None
+        output, _ = await process.communicate()
+    return int(output)
 
 
 def _open_log(path: Path) -> BinaryIO:

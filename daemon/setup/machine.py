@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,20 +91,29 @@ class ThisMachine:
 
     async def start_docker(self, say: Say) -> str | None:
         """With systemctl where systemd runs, else dockerd on its own."""
-        if (error := await dockerd.start(self._places, say)) is not None:
-            return error
+        places = self._places
         try:
-            async with asyncio.timeout(self.wait_s):
-                await self._answer()
-        except TimeoutError:
-            log_end = await asyncio.to_thread(dockerd.log_end, self._places)
-            return f"no answer within {self.wait_s:.0f} s; {self._places.log}: {log_end}"
-        return None
+            coming = await asyncio.to_thread(dockerd.running_pid, places.pid_file, "dockerd")
+            answers = await self._answers(await dockerd.start(places, say))
+            if not answers and coming is not None and dockerd.process_name(coming) is None:
+                say("the dockerd that was coming up has ended")
+                answers = await self._answers(await dockerd.start(places, say))
+        except dockerd.StartError as error:
+            return str(error)
+        return None if answers else f"it did not answer; {places.log}: {await self._log_end()}"
 
-    async def _answer(self) -> Pong:
-        while isinstance(answer := await self.ping(self.docker_address), str):  # noqa: ASYNC110 - nothing to wait on
+    async def _answers(self, pid: int | None) -> bool:
+        """Wait until the engine answers; False once its process is gone or the time is up."""
+        end = time.monotonic() + self.wait_s
+        while isinstance(await self.ping(self.docker_address), str):
+            gone = pid is not None and await asyncio.to_thread(dockerd.process_name, pid) is None
+            if gone or time.monotonic() > end:
+                return False
             await asyncio.sleep(0.1)
-        return answer
+        return True
+
+    async def _log_end(self) -> str:
+        return await asyncio.to_thread(dockerd.log_end, self._places)
 
     async def probe_bubblewrap(self) -> str | None:
         """The namespaces that the bubblewrap engine uses."""

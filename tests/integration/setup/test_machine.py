@@ -33,8 +33,7 @@ async def _own_engine(machine: ThisMachine, places: dockerd.DockerdPlaces) -> As
         yield machine
     finally:
         for file, name in ((places.pid_file, "dockerd"), (places.containerd_pid_file, "containerd")):
-            if await asyncio.to_thread(dockerd.running, file, name):
-                pid = int(file.read_text())
+            if (pid := await asyncio.to_thread(dockerd.running_pid, file, name)) is not None:
                 os.kill(pid, signal.SIGTERM)
                 while dockerd.process_name(pid) == name:
                     await asyncio.sleep(0.05)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from daemon.setup.dockerd import DockerdPlaces, clear_stale, listens, log_end, process_name, running
+from daemon.setup.docker_ping import Pong
+from daemon.setup.dockerd import DockerdPlaces, clear_stale, listens, log_end, process_name, running_pid, start
 from daemon.setup.machine import ThisMachine
 
 
@@ -85,7 +88,7 @@ def test_no_files_no_words(tmp_path: Path) -> None:
     said: list[str] = []
     clear_stale(_places(tmp_path), said.append)
     assert said == []
-    assert not running(tmp_path / "none", "dockerd")
+    assert running_pid(tmp_path / "none", "dockerd") is None
 
 
 def test_a_containerd_socket_goes_only_if_nobody_listens(tmp_path: Path) -> None:
@@ -122,9 +125,11 @@ async def test_a_dockerd_that_dies_is_told_with_its_log(tmp_path: Path, monkeypa
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    machine = ThisMachine(tmp_path, wait_s=0.5, places=_places(tmp_path))
+    machine = ThisMachine(tmp_path, wait_s=60, places=_places(tmp_path))
     said: list[str] = []
+    started = time.monotonic()
     error = await machine.start_docker(said.append)
+    assert time.monotonic() - started < 20, "its death is seen, not waited out"
     assert error is not None
     assert "failed to start daemon:" in error
     assert str(tmp_path / "dockerd.log") in error
@@ -143,3 +148,43 @@ async def test_an_engine_coming_up_is_waited_for_not_started_again(
     assert error is not None
     assert not places.log.exists(), "no second dockerd was started"
     assert sleeper.poll() is None
+
+
+async def test_ours_is_started_when_one_that_was_coming_up_dies(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = _places(tmp_path)
+    places.pid_file.write_text(str(sleeper.pid))
+    fake = tmp_path / "bin" / "dockerd"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\necho ours started; touch {tmp_path}/ours; exec sleep 60\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+
+    class Machine(ThisMachine):
+        async def ping(self, address: str) -> Pong | str:
+            sleeper.kill()
+            sleeper.wait()
+            return Pong("1") if (tmp_path / "ours").exists() else "nobody listens there"
+
+    said: list[str] = []
+    assert await Machine(tmp_path, wait_s=20, places=places).start_docker(said.append) is None
+    assert said[0].startswith("dockerd is running but does not answer yet")
+    assert said[1] == "the dockerd that was coming up has ended"
+    assert said[-1].startswith("starting dockerd without a network bridge")
+
+
+async def test_the_engine_lives_on_in_a_session_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "bin" / "dockerd"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nexec sleep 60\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    pid = await start(_places(tmp_path), lambda _: None)
+    assert pid is not None
+    try:
+        assert os.getsid(pid) != os.getsid(0)
+        assert os.getpgid(pid) != os.getpgid(0)
+        assert f"PPid:\t{os.getpid()}\n" not in Path(f"/proc/{pid}/status").read_text()
+    finally:
+        os.kill(pid, signal.SIGKILL)

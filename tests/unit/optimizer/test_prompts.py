@@ -147,7 +147,7 @@ def test_the_digest_covers_the_templates() -> None:
     assert digest() == digest()
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", digest())
     names = {entry.name for entry in files("daemon.optimizer.prompts").iterdir() if entry.name.endswith(".j2")}
-    assert len(names) == 7
+    assert len(names) == 8
 
 
 def test_templates_can_be_read_from_a_zipped_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,26 @@ async def test_a_decision_that_stands_is_kept_with_its_date_whatever_has_changed
     assert await memory.find_decision(run.run_id, decided.step, "step") == decided
     commits = {commit.sha: commit for commit in await world.history.log()}
     assert commits[report.commits[0]].when == decided.payload["when"] == world.now - 3600
+
+
+async def test_interrupted_politely_it_goes_on_as_well(tmp_path: Path) -> None:
+    plain = overfitting(tmp_path / "plain")
+    expected = await story(plain, await plain.training().run())
+    world = overfitting(tmp_path / "interrupted")
+    world.journal = watch = MortalJournal(MemoryJournal())
+    interruptions = 0
+    while True:
+        job = asyncio.ensure_future(world.training().run())
+        goal = watch.writes + 9
+        while not job.done() and watch.writes < goal:
+            await asyncio.sleep(0)
+        if job.done():
+            break
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        interruptions += 1
+        assert world.harness.running == 0
+        assert [run.state for run in await watch.find_runs()] == ["open"]
+    assert interruptions > 3
+    assert await story(world, job.result()) == expected

@@ -1,0 +1,100 @@
+"""Accepted decisions become commits: one an edit, once, in a chain of digests."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemon.optimizer.commits import Committer
+from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.gate import GateRule, Verdict
+from daemon.optimizer.replies import Pattern
+from skills_repo.edits import Applied, Edit, EditLimits, Op, apply
+from skills_repo.fake import FakeSkillRepository
+from skills_repo.history import Author, RefMovedError
+from tests.support.optimizer import make_skill
+
+BASE = make_skill("- first")
+EDITS = (
+    Edit(Op.APPEND, content="- second", rationale="it helps", support=2, evidence=("t1", "t2")),
+    Edit(Op.REPLACE, target="not there", content="x"),
+    Edit(Op.DELETE, target="- first"),
+)
+
+
+def candidate() -> Applied:
+    return apply(BASE, EDITS, EditLimits(4))
+
+
+def decision(verdict: Verdict | None) -> StepDecision:
+    return StepDecision(
+        step=2,
+        epoch=1,
+        when=1_700_000_000.0,
+        outcome="accepted",
+        reason="",
+        batches=(("t1",),),
+        rollout=RolloutSummary(),
+        budget=4,
+        base_digest=BASE.digest,
+        patterns=(Pattern(type="wrong sheet", count=2, description=""),),
+        chosen=EDITS,
+        report=candidate().report.rows,
+        verdict=verdict,
+    )
+
+
+BETTER = Verdict("accepted", 0.25, 0.75, 0.5, 4, 5, (), (), "rule")
+
+
+def made() -> tuple[Committer, FakeSkillRepository]:
+    history = FakeSkillRepository(BASE, author=Author("honed", "honed@localhost"))
+    return Committer(history, "r1", GateRule("soft"), target="codex 1.0 / m", optimizer="openai / o"), history
+
+
+async def test_one_commit_an_applied_edit_each_naming_its_own_base() -> None:
+    committer, history = made()
+    commits = await committer.commit(await history.base(), BASE, decision(BETTER), candidate())
+    log = (await history.log())[:2][::-1]
+    assert [row.sha for row in log] == list(commits)
+    first, second = (row.trailers for row in log)
+    assert (first["Honed-Step"], second["Honed-Step"]) == ("2.1/2", "2.2/2")
+    assert (first["Honed-Op"], second["Honed-Op"]) == ("append", "delete")
+    assert (first["Honed-Base"], second["Honed-Base"]) == (BASE.digest, candidate().stages[0].digest)
+    assert first["Honed-Evidence"] == "t1 t2"
+    assert first["Honed-Gate"].startswith("accepted rule=strict/soft split=selection n=4x1 before=0.250 after=0.750")
+    assert first["Honed-Gate"].endswith("valid=80%")
+    assert (await history.read(commits[0])).digest == candidate().stages[0].digest
+    assert (await history.read(commits[1])).digest == candidate().result.digest
+
+
+async def test_asked_again_it_makes_no_other_commits() -> None:
+    committer, history = made()
+    parent = await history.base()
+    first = await committer.commit(parent, BASE, decision(BETTER), candidate())
+    assert await committer.commit(parent, BASE, decision(BETTER), candidate()) == first
+    assert len(await history.log()) == 3
+
+
+async def test_equal_decisions_give_equal_commits() -> None:
+    one, two = made(), made()
+    ids = [
+        await committer.commit(await history.base(), BASE, decision(BETTER), candidate())
+        for committer, history in (one, two)
+    ]
+    assert ids[0] == ids[1]
+
+
+async def test_a_branch_that_somebody_moved_is_left_alone() -> None:
+    committer, history = made()
+    parent = await history.base()
+    head = history.human_commit(make_skill("mine").files, "Mine")
+    with pytest.raises(RefMovedError):
+        await committer.commit(parent, BASE, decision(BETTER), candidate())
+    assert await history.base() == head
+
+
+async def test_an_acceptance_without_figures_is_never_committed() -> None:
+    committer, history = made()
+    with pytest.raises(ValueError, match="step 2 was accepted without figures"):
+        await committer.commit(await history.base(), BASE, decision(None), candidate())
+    assert len(await history.log()) == 1

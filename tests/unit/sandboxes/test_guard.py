@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from sandboxes import guard
+from sandboxes.guard import finish, first_of, in_own_thread, until_end
+from sandboxes.sandbox import Ending
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "POLL_S", 0.01)
+
+
+def never() -> asyncio.Future[int]:
+    return asyncio.get_running_loop().create_future()
+
+
+async def test_an_end_by_itself() -> None:
+    end = never()
+    asyncio.get_running_loop().call_later(0.05, end.set_result, 3)
+
+    assert await until_end(end, deadline_s=5, disk=lambda: "") is None
+
+
+async def test_the_deadline() -> None:
+    began = time.monotonic()
+    stop = await until_end(never(), deadline_s=0.1, disk=lambda: "")
+
+    assert stop is not None
+    assert stop.ending is Ending.DEADLINE
+    assert 0.09 < time.monotonic() - began < 2
+
+
+async def test_the_disk_bound() -> None:
+    looks = iter(["", "", "full"])
+    stop = await until_end(never(), deadline_s=5, disk=lambda: next(looks))
+
+    assert stop is not None
+    assert (stop.ending, stop.detail) == (Ending.KILLED, "full")
+
+
+async def test_a_slow_look_at_the_disk_does_not_delay_the_deadline() -> None:
+    released = threading.Event()
+
+    def slow() -> str:
+        released.wait(5)
+        return ""
+
+    began = time.monotonic()
+    stop = await until_end(never(), deadline_s=0.2, disk=slow)
+    took = time.monotonic() - began
+    released.set()
+
+    assert stop is not None
+    assert stop.ending is Ending.DEADLINE
+    assert took < 2
+
+
+async def test_a_failed_end_is_left_to_the_caller() -> None:
+    end = never()
+    end.set_exception(ValueError("x"))
+
+    assert await until_end(end, deadline_s=1, disk=lambda: "") is None
+    assert isinstance(end.exception(), ValueError)
+
+
+async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
+    end = never()
+    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: ""))
+    await asyncio.sleep(0.02)
+    watch.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watch
+
+    assert not end.cancelled()
+
+
+async def test_finish_outlasts_every_cancellation() -> None:
+    done = []
+
+    async def cleaning() -> str:
+        await asyncio.sleep(0.1)
+        done.append(True)
+        return "clean"
+
+    task = asyncio.create_task(finish(cleaning()))
+    for _ in range(3):
+        await asyncio.sleep(0.01)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert done == [True]
+    assert await finish(cleaning()) == "clean"
+
+
+async def test_finish_passes_errors_on() -> None:
+    async def broken() -> None:
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        await finish(broken())
+
+
+async def test_many_blocking_calls_do_not_wait_for_each_other() -> None:
+    barrier = threading.Barrier(20, timeout=10)
+    results = await asyncio.gather(*(in_own_thread(barrier.wait) for _ in range(20)))
+
+    assert sorted(results) == list(range(20))
+
+
+async def test_own_thread_passes_errors_on() -> None:
+    def broken() -> None:
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        await in_own_thread(broken)
+
+
+async def test_first_of_cancels_neither() -> None:
+    one, other = never(), never()
+    await first_of(one, other, within_s=0.01)
+
+    assert not one.cancelled()
+    assert not other.cancelled()

@@ -34,7 +34,8 @@ CHAT_PLANS: dict[str, tuple[tuple[bool, tuple[str, ...]], ...]] = {
         (_CODE, ("messy",)),
         (_CODE, ("messy",)),
         (_CODE, ("messy",)),
-        *((_DATE, ("figures",)),) * 5,
+        *((_DATE, ("figures",)),) * 3,
+        *((_DATE, ("abbreviation",)),) * 2,
     ),
     "selection": (
         (_DATE, ()),
@@ -95,7 +96,7 @@ def write_chat_demo(folder: Path, *, seed: int = 11) -> DemoSet:
     tasks.parent.mkdir(parents=True, exist_ok=True)
     tasks.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows), encoding="utf-8")
     sizes = {split: len(plans) for split, plans in CHAT_PLANS.items()}
-    return DemoSet(folder, tasks, write_skill(folder, SKILL), SKILL, sizes, Knobs())
+    return DemoSet(folder, tasks, write_skill(folder, SKILL), SKILL, sizes, Knobs(seed=14))
 
 
 def _date(traps: tuple[str, ...], pool: _Pool) -> tuple[Question, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from daemon.demo.chat_tasks import CHAT_PLANS, write_chat_demo
 from daemon.demo.chat_wordings import Question, read_question, render_question
 from daemon.demo.conversation import from_chat
 from daemon.demo.demo_set import DemoSet
-from daemon.demo.ideas import CODES, DATES, SENTENCE
+from daemon.demo.ideas import CODES, DATES, POLITE, SENTENCE
 from daemon.demo.target import act
 from daemon.journal.memory import MemoryJournal
 from daemon.optimizer.loop import Training
@@ -106,9 +105,10 @@ def test_the_harmful_idea_breaks_dates_that_were_right(chat_demo: DemoSet) -> No
 
 
 def test_training_accepts_and_rejects_and_scores_rise(report: RunReport) -> None:
-    outcomes = Counter(step.outcome for step in report.steps)
-    assert outcomes["accepted"] >= 1
-    assert outcomes["rejected"] >= 1
+    assert [step.outcome for step in report.steps] == ["accepted", "rejected", "accepted", "rejected"]
+    fates = {fate.edit.content: fate.fate for fate in report.edits}
+    assert {fates[rule.content] for rule in RULES.values()} == {"accepted"}
+    assert fates[AS_GIVEN.content] == fates[POLITE.content] == "rejected"
     for split in (report.selection, report.test):
         assert split.before is not None
         assert split.after is not None

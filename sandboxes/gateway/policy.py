@@ -149,6 +149,7 @@ class Tally:
     """What a door saw so far: the ground truth for usage and for whose fault a failed attempt is."""
 
     usage: Usage = field(default_factory=Usage)
+    """`requests` counts those that were answered; failed and refused ones are told below."""
     refusals: tuple[str, ...] = ()
     """Policy refusals in order: `cap: requests`, `model: gpt-x`, `path: /v1/files`, …"""
     removed_tools: tuple[str, ...] = ()

@@ -10,23 +10,21 @@ import json
 import resource
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from daemon.tasks.scorers.compare import GoldError, compare, read_gold
 from daemon.tasks.scorers.ranges import parse_ranges
 from daemon.tasks.scorers.xlsx import WorkbookError
 
 
-class Request(BaseModel):
-    """What to compare, and what it may cost."""
+@dataclass(frozen=True)
+class Request:
+    """What to compare, and what it may cost. Our own data, and a dataclass: the process starts for every score."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    gold: Path
-    output: Path
+    gold: str
+    output: str
     range: str
     memory_bytes: int
     cpu_s: int
@@ -40,7 +38,7 @@ def run(request: Request) -> None:
     ranges = parse_ranges(request.range)
     began = time.process_time()
     try:
-        gold = read_gold(request.gold.read_bytes(), ranges)
+        gold = read_gold(Path(request.gold).read_bytes(), ranges)
     except (GoldError, MemoryError) as error:
         _say("bad_gold", why=str(error) or "the gold workbook needs more memory than the scorer has")
         return
@@ -49,7 +47,7 @@ def run(request: Request) -> None:
     limit = int(used + max(request.cpu_s, 10 * (used - began))) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))  # SIGXCPU at the first, SIGKILL at the second
     try:
-        comparison = compare(request.output.read_bytes(), ranges, gold)
+        comparison = compare(Path(request.output).read_bytes(), ranges, gold)
     except WorkbookError as error:
         _say("bad_output", why=str(error))
     except MemoryError:
@@ -69,4 +67,4 @@ def _say(stage: str, **rest: Any) -> None:
 
 
 if __name__ == "__main__":
-    run(Request.model_validate_json(Path(sys.argv[1]).read_bytes()))
+    run(Request(**json.loads(Path(sys.argv[1]).read_bytes())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from daemon.tasks.load import load_tasks
 from daemon.tasks.scorers.compare import compare, read_gold
 from daemon.tasks.scorers.ranges import parse_ranges
 from daemon.tasks.scorers.text import exact, token_f1
-from tests.support.tasks import real_data, score_answer
+from daemon.tasks.task import TaskError
+from tests.support.tasks import real_data, score_answer, write_rows
 
 SHARDS = 4
 DIFFERENCES = {
@@ -78,6 +81,37 @@ def test_spreadsheet_verdicts_are_the_official_ones_but_for_listed_ids(shard: in
 
 def test_two_inputs_pass_untouched_by_the_official_rule() -> None:
     assert [verdict.id for verdict in verdicts() if verdict.of_untouched] == ["13-1", "73-45"]
+
+
+def benchmark_rows(folder: Path) -> list[dict[str, Any]]:
+    """All 400 tasks as rows of a tasks.jsonl in `folder`, which gets the benchmark's files."""
+    shutil.copytree(real_data("spreadsheetbench/verified_400/spreadsheet"), folder / "spreadsheet")
+    given = json.loads(real_data("spreadsheetbench/verified_400/dataset.json").read_bytes())
+    instructions = {str(item["id"]): item["instruction"] for item in given}
+    return [
+        {
+            "id": verdict.id,
+            "prompt": instructions[verdict.id],
+            "files": {"input.xlsx": f"spreadsheet/{verdict.id}/{verdict.untouched.name}"},
+            "tests": {"gold.xlsx": f"spreadsheet/{verdict.id}/{verdict.gold.name}"},
+            "scorer": {
+                "name": "spreadsheet_cells",
+                "output": "output.xlsx",
+                "gold": "gold.xlsx",
+                "range": verdict.position,
+            },
+        }
+        for verdict in verdicts()
+    ]
+
+
+def test_the_whole_benchmark_loads_but_for_the_one_task_without_a_range(tmp_path: Path) -> None:
+    rows = benchmark_rows(tmp_path)
+    line = [one["id"] for one in rows].index("73-45") + 1
+    with pytest.raises(TaskError, match=rf"tasks\.jsonl:{line}: scorer\.range: .*BD2:308.* is not a cell range"):
+        load_tasks(write_rows(tmp_path / "tasks.jsonl", *rows))
+    loaded = load_tasks(write_rows(tmp_path / "tasks.jsonl", *(one for one in rows if one["id"] != "73-45")))
+    assert loaded.sizes() == {"train": 160, "selection": 40, "test": 199}
 
 
 def searchqa() -> list[tuple[str, list[str]]]:

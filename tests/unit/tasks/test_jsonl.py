@@ -5,8 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from daemon.tasks.formats.jsonl import read_jsonl
+from daemon.tasks.formats.jsonl import Row, read_jsonl
 from daemon.tasks.task import Task, TaskError
 from tests.support.tasks import GOLDEN, row, write_rows
 
@@ -135,3 +137,25 @@ def test_an_answer_that_overflows_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"none\.jsonl: cannot be read \(No such file or directory\): check \[tasks\]"):
         read_jsonl(tmp_path / "none.jsonl")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*Row.model_fields, "other"]), JSON, max_size=12), st.binary(max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_line_is_a_task_or_one_clear_error(tmp_path: Path, fields: dict[str, object], noise: bytes) -> None:
+    for line in (json.dumps(fields).encode(), json.dumps(row("a") | fields).encode(), noise):
+        (tmp_path / "tasks.jsonl").write_bytes(line)
+        try:
+            placed = read_jsonl(tmp_path / "tasks.jsonl")
+        except TaskError as error:
+            message = str(error)
+            assert message.startswith(f"{tmp_path / 'tasks.jsonl'}:")
+            assert "\n" not in message
+        else:
+            assert len(placed) == bool(line.strip())

@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from sandboxes.cgroup import Cgroup, make_cgroup
 from sandboxes.child import Child, Pump
 from sandboxes.disk import over_limit
 from sandboxes.guard import Stop, finish, until_end
-from sandboxes.namespaces import LIMITED, Way, bubblewrap_argv
+from sandboxes.namespaces import LIMITED, Way, becoming, bubblewrap_options
 from sandboxes.rooms import Rooms
 from sandboxes.sandbox import GIB, BoxSpec, Command, Ended, Ending, Layout, SandboxError
 from sandboxes.streams import Streams
@@ -123,12 +124,14 @@ class BubblewrapRun:
         read_fd, write_fd = os.pipe()
         status: IO[bytes] = os.fdopen(read_fd, "rb", buffering=0)
         try:
-            argv = bubblewrap_argv(
-                self._spec, self._layout, inner, way=self._setup.way, root=self._setup.root, status_fd=write_fd
-            )
-            groups = self._group.entries if self._group else ()
-            launch = ("/bin/sh", "-c", _LAUNCH, "sh", *groups, "--", *argv)
-            child = Child(launch, env={"PATH": PATH}, cwd=rooms.folder, streams=streams, pass_fds=(write_fd,))
+            way = self._setup.way
+            options = bubblewrap_options(self._spec, self._layout, way=way, root=self._setup.root, status_fd=write_fd)
+            with _readable(options) as options_fd:
+                argv = ("bwrap", "--args", str(options_fd), "--", *becoming(way, self._layout), *inner)
+                groups = self._group.entries if self._group else ()
+                launch = ("/bin/sh", "-c", _LAUNCH, "sh", *groups, "--", *argv)
+                fds = (write_fd, options_fd)
+                child = Child(launch, env={"PATH": PATH}, cwd=rooms.folder, streams=streams, pass_fds=fds)
         except BaseException:
             status.close()
             raise
@@ -190,6 +193,18 @@ class BubblewrapRun:
             message = f"bubblewrap did not start the command: {' '.join(head.split())}"
             raise SandboxError(message)
         return Ending.EXITED, ""
+
+
+@contextmanager
+def _readable(words: tuple[str, ...]) -> Iterator[int]:
+    """A descriptor from which the words can be read, each ended by NUL."""
+    fd = os.memfd_create("honed-options", 0)
+    try:
+        os.write(fd, b"".join(os.fsencode(word) + b"\0" for word in words))
+        os.lseek(fd, 0, os.SEEK_SET)
+        yield fd
+    finally:
+        os.close(fd)
 
 
 async def _gone(pidfd: int) -> None:

@@ -74,10 +74,11 @@ class DockerSandbox:
         self._owner = owner
         self._address = address(base_url)
         self._open: set[str] = set()
+        self._engine: _Engine | None = None
 
     async def facts(self) -> EngineFacts:
-        """As `Sandbox.facts`."""
-        engine = await asyncio.to_thread(self._ask)
+        """As `Sandbox.facts`; boxes opened afterwards use the image that was found."""
+        engine = self._engine = await asyncio.to_thread(self._ask)
         return EngineFacts(self.name, engine.version, engine.image, isolated=True, lacks=engine.lacks)
 
     @asynccontextmanager
@@ -88,8 +89,9 @@ class DockerSandbox:
         self._open.add(spec.attempt_id)
         box = None
         try:
-            engine = await asyncio.to_thread(_ask_engine, client, self._image)
-            box = DockerBox(spec, rooms, client=client, engine=engine, owner=self._owner)
+            if self._engine is None:
+                self._engine = await asyncio.to_thread(_ask_engine, client, self._image)
+            box = DockerBox(spec, rooms, client=client, engine=self._engine, owner=self._owner)
             yield box
         finally:
             if box is not None:

@@ -48,18 +48,17 @@ class Way:
         return Owner(INNER_UID, INNER_UID)
 
 
-def bubblewrap_argv(
-    spec: BoxSpec, layout: Layout, inner: tuple[str, ...], *, way: Way, root: Path | None, status_fd: int
+def bubblewrap_options(
+    spec: BoxSpec, layout: Layout, *, way: Way, root: Path | None, status_fd: int
 ) -> tuple[str, ...]:
-    """Everything from `bwrap` on. `inner` is what `wrapper.inner_argv` made."""
+    """The options: passed over a descriptor, because process 1 shows its arguments inside and these name host paths."""
     return (
-        *("bwrap", "--json-status-fd", str(status_fd), "--die-with-parent", "--new-session"),
+        *("--json-status-fd", str(status_fd), "--die-with-parent", "--new-session"),
         *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
         *("--hostname", HOSTNAME, "--clearenv", "--setenv", "PATH", PATH),
         *_user(way),
         *_files(spec, layout, root),
-        *_become(way, layout),
-        *inner,
+        *("--chdir", layout.workspace if way.user_namespace else "/"),
     )
 
 
@@ -70,13 +69,13 @@ def _user(way: Way) -> tuple[str, ...]:
     return ("--cap-drop", "ALL", *(word for capability in kept for word in ("--cap-add", capability)))
 
 
-def _become(way: Way, layout: Layout) -> tuple[str, ...]:
-    """The end of bubblewrap's own options, and what changes the user."""
+def becoming(way: Way, layout: Layout) -> tuple[str, ...]:
+    """Words before the command that change the user where the namespace does not."""
     if way.user_namespace:
-        return ("--chdir", layout.workspace, "--")
+        return ()
     uid = str(way.uid)
     return (
-        "--chdir", "/", "--", "/usr/bin/setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--inh-caps=-all",
+        "/usr/bin/setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--inh-caps=-all",
         "--bounding-set=-all", "--no-new-privs", "--",
         "/bin/sh", "-c", _CHDIR, "sh", layout.workspace,
     )  # fmt: skip

@@ -167,6 +167,16 @@ async def test_nothing_of_the_hosts_files_is_shown(walled: Engine, tmp_path: Pat
     assert ended.stdout.read_text() == ""
 
 
+async def test_no_host_path_is_named(walled: Engine, tmp_path: Path, gateway_socket: Path) -> None:
+    """Docker names the folders of its bind mounts in the mount table, where a file system is the host's own."""
+    script = "cat /proc/*/cmdline /proc/*/environ /etc/hosts /proc/self/cgroup"
+    async with walled.box(tmp_path, gateway_socket=gateway_socket) as box:
+        ended = await sh(box, script, forward=True)
+
+    assert "/run/gateway" in ended.stdout.read_text()
+    assert str(tmp_path) not in ended.stdout.read_text()
+
+
 @pytest.mark.docker
 async def test_the_gateway_folder_is_read_only(owner: str, tmp_path: Path, gateway_socket: Path) -> None:
     async with docker_engine(owner).box(tmp_path, gateway_socket=gateway_socket) as box:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.process import ProcessBox
-from sandboxes.sandbox import MIB, Box, Command, Ended, Ending, Limits
+from sandboxes.sandbox import MIB, Box, Command, Ended, Ending, Limits, Mount
 from tests.support.sandboxes import PATH, Engine, docker_client, sh
 
 MARK = "hone-survivor"
@@ -319,6 +319,22 @@ async def test_the_gateway_is_reached_through_the_forwarder(
     assert ended.stdout.read_text() == again.stdout.read_text() == expected, ended.stderr.read_text()
     assert (ended.ending, ended.exit_code) == (Ending.EXITED, 9)
     assert ended.stderr.read_bytes() == b""
+
+
+async def test_python_forwards_where_the_box_has_no_socat(engine: Engine, tmp_path: Path, gateway_socket: Path) -> None:
+    if {"forward", "isolation"} & engine.lacks:
+        return  # the process engine always forwards by the packaged script, on the host
+    hidden = tmp_path / "no-socat"
+    hidden.touch(mode=0o644)
+    mounts = (Mount(hidden, "/usr/bin/socat"),)
+    async with engine.box(tmp_path, gateway_socket=gateway_socket, mounts=mounts) as box:
+        url = box.layout.model_url
+        assert url is not None
+        ended = await box.run(Command(("python3", "-c", ASK, url), {"PATH": PATH}, 30, forward=True))
+        processes = await sh(box, "cat /proc/[0-9]*/cmdline", forward=True)
+
+    assert ended.stdout.read_text() == "door /v1/messages smal 23\ndoor /v1/messages xxxx 300018\n"
+    assert "\0-I\0/run/forward.py\0" in processes.stdout.read_text()
 
 
 async def test_the_forwarder_is_no_child_of_the_command(engine: Engine, tmp_path: Path, gateway_socket: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.hardening import inner_layout
-from sandboxes.namespaces import Way, bubblewrap_argv
+from sandboxes.namespaces import Way, becoming, bubblewrap_options
 from sandboxes.sandbox import BoxSpec, Limits, Mount
 
 SPEC = BoxSpec(
@@ -19,8 +19,8 @@ SPEC = BoxSpec(
 
 
 def argv(*, user_namespace: bool, root: Path | None = None) -> tuple[str, ...]:
-    way = Way(user_namespace=user_namespace)
-    return bubblewrap_argv(SPEC, inner_layout(SPEC), ("/inner",), way=way, root=root, status_fd=9)
+    way, layout = Way(user_namespace=user_namespace), inner_layout(SPEC)
+    return (*bubblewrap_options(SPEC, layout, way=way, root=root, status_fd=9), *becoming(way, layout), "/inner")
 
 
 def follows(words: tuple[str, ...], *wanted: str) -> bool:
@@ -75,7 +75,7 @@ def test_a_user_of_ones_own_or_a_real_change() -> None:
 
     assert follows(mapped, "--unshare-user", "--uid", "1000", "--gid", "1000")
     assert "--cap-add" not in mapped
-    assert follows(mapped, "--chdir", "/workspace", "--", "/inner")
+    assert follows(mapped, "--chdir", "/workspace", "/inner")
     assert "--unshare-user" not in changed
     assert [changed[at + 1] for at, word in enumerate(changed) if word == "--cap-add"] == [
         "CAP_SETUID",

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -154,7 +155,7 @@ async def open_parts(
         scratch.mkdir(exist_ok=True)
         rollouts = Rollouts(
             agent,
-            partial(score_task, context=Context(sandbox=sandbox, folder=scratch)),
+            partial(score_task, context=Context(sandbox, scratch, limits_of(config))),
             journal,
             attempts_folder=state / "attempts",
             workers=config.sandbox.workers,
@@ -236,7 +237,8 @@ async def _harness(
     if target.harness == "chat":
         client = make_client(upstream, target.model, price=price)
         stack.push_async_callback(client.close)
-        return ChatHarness(client, ChatSettings(target.max_output_tokens, target.temperature))
+        host = urlsplit(upstream.base_url).hostname or ""
+        return ChatHarness(client, ChatSettings(host, target.max_output_tokens, target.temperature))
     assert sandbox is not None
     gateway = ModelGateway(state_folder(config) / "doors")
     stack.push_async_callback(gateway.close)

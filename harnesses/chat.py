@@ -30,6 +30,8 @@ FILES_CHARS = 200_000
 class ChatSettings:
     """What decides a chat attempt's result besides skill and task."""
 
+    host: str = ""
+    """The provider's host without its port: equal model names on two hosts are two models."""
     max_output_tokens: int = 8192
     temperature: float | None = None
     summary_chars: int = SUMMARY_CHARS
@@ -54,6 +56,7 @@ class ChatHarness:
         return {
             "harness": self.name,
             "provider": self._client.provider,
+            "host": self._settings.host,
             "model": self._client.model,
             "max_output_tokens": str(self._settings.max_output_tokens),
             "temperature": "" if heat is None else f"{heat:g}",

@@ -27,7 +27,7 @@ class Owner:
 
 
 def lay(root: Path, files: Mapping[str, bytes], owner: Owner) -> None:
-    """Write `files` (relative POSIX paths) under `root`; a file that starts with `#!` is made executable.
+    """Write `files` (relative POSIX paths) under `root`; scripts (`#!`) and ELF programs are made executable.
 
     Raises `SandboxError` naming the path if it leaves the room, meets a link, or cannot be written.
     """
@@ -63,7 +63,7 @@ def _write(root_fd: int, parts: Parts, data: bytes, owner: Owner) -> None:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
-            os.fchmod(fd, 0o755 if data.startswith(b"#!") else 0o644)
+            os.fchmod(fd, 0o755 if data.startswith((b"#!", b"\x7fELF")) else 0o644)
             _own(fd, owner)
     finally:
         os.close(folder)

@@ -95,6 +95,10 @@ class SkillRepository:
         """The commit id behind a name that a person gave: a branch, tag, short id or `name~2`."""
         return await asyncio.to_thread(self._resolve_name, name)
 
+    async def check_writable(self) -> None:
+        """Raise `RepositoryError` if the branch could not be moved now, so that it is known before work is done."""
+        await asyncio.to_thread(self._check_writable)
+
     async def is_ancestor(self, older: str, newer: str) -> bool:
         """True if `newer` contains `older`."""
         return await asyncio.to_thread(self._is_ancestor, older, newer)
@@ -141,6 +145,14 @@ class SkillRepository:
             raise self._moved(parent, head)
         if head is None and not self._contains(self._resolve("HEAD"), parent):
             raise RefMovedError(f"branch {self._short} is gone and HEAD does not contain {parent[:12]} (start anew)")
+        self._check_free()
+
+    @_plain_errors
+    def _check_writable(self) -> None:
+        self._check()
+        self._check_free()
+
+    def _check_free(self) -> None:
         where = self._checked_out()
         if where is not None:
             raise RepositoryError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
@@ -52,6 +53,6 @@ def _render(console: Console, checks: tuple[Check, ...], *, failed: bool) -> Non
     table = Table("check", "state", "detail", "remedy", box=None, pad_edge=False)
     for check in checks:
         state = f"[{_STYLES[check.state]}]{check.state}[/]"
-        table.add_row(check.name, state, plain(check.detail), plain(check.remedy))
+        table.add_row(check.name, state, Text(plain(check.detail)), Text(plain(check.remedy)))
     console.print(table)
     console.print("training cannot run yet" if failed else "ready to train")

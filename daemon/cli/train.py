@@ -57,8 +57,10 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         output.warn(line)
     for left in parts.swept:
         output.say(f"removed what an earlier process left: {left}")
+    # What would stop the first commit, or make it wrong, is said before anything is paid.
     await refuse_dirty(parts)
-    await parts.history.read(await parts.history.base())  # a skill that is not valid is said before anything is paid
+    await parts.history.check_writable()
+    await parts.history.read(await parts.history.base())
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
     if preflight:

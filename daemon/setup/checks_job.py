@@ -39,6 +39,7 @@ async def repository_check(config: Config) -> Check:
         base = await history.base()
         skill = await history.read(base)
         dirty = await history.dirty()
+        await history.check_writable()
     except (RepositoryError, SkillError) as error:
         return Check("repository", "fail", str(error), "mend [skill] in honed.toml or the skill itself")
     if dirty:

@@ -112,11 +112,10 @@ def test_no_repository(tmp_path: Path) -> None:
     refused(project, "git")
 
 
-def test_the_branch_checked_out_elsewhere_is_not_moved_under_its_owner(project: Path) -> None:
+def test_a_branch_that_is_checked_out(project: Path) -> None:
     git(project, "branch", "honed/greeter")
     git(project, "switch", "--quiet", "honed/greeter")
-    ran = train(project)
-    assert ran.code in {2, 3}
+    refused(project, "honed/greeter", "checked out", "switch")
     assert git(project, "status", "--porcelain", "--untracked-files=no") == ""
 
 

@@ -14,7 +14,7 @@ bootstrap: ## .venv with the locked requirements
 	@PYTHON='$(PYTHON)' sh scripts/bootstrap.sh
 
 setup: bootstrap ## .venv, engine, sandbox image and the pinned CLIs
-	@$(BIN)/honed setup
+	@$(BIN)/honed --log-text setup
 
 demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 	$(BIN)/honed demo

@@ -14,8 +14,9 @@ from daemon.setup.clis import agents_folder, pins
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.engine import EngineReport
 from harnesses.clis import CliError, CliName, ask_version, find_cli
+from sandboxes.bubblewrap import BubblewrapSandbox
 from sandboxes.docker import DockerSandbox
-from sandboxes.image import ImageError, image_status
+from sandboxes.image import image_status, rootfs_status
 from sandboxes.image.command import run_command
 from sandboxes.sandbox import GIB, MIB, SandboxError
 
@@ -73,23 +74,34 @@ def engine_check(
     return Check("engine", state, detail, f"{SETUP} as root, or allow_unsandboxed = true in [sandbox]"), "process"
 
 
-async def image_check(engine: Engine, image: str, *, own: bool, needed: bool = True) -> Check:
-    """The image is in the Docker engine; `own` is honed's own. Also tells what the engine lacks."""
-    if engine != "docker":
-        return Check("image", "ok", f"the {engine} engine needs none")
+async def rootfs_check(home: Path) -> Check:
+    """What bubblewrap shows agents as their system, and what it lacks here."""
+    rootfs = await asyncio.to_thread(rootfs_status, home)
+    try:
+        facts = await BubblewrapSandbox(rootfs.path if rootfs else None, owner="doctor").facts()
+    except SandboxError as error:
+        return Check("image", "fail", str(error), SETUP)
+    shown = f"root file system {facts.image_digest[:19]}"
+    return Check("image", "warn", f"{shown}; lacks: {'; '.join(facts.lacks)}", f"{SETUP} as root, for Docker")
+
+
+async def image_check(engine: Engine, image: str, *, home: Path, own: bool, needed: bool = True) -> Check:
+    """What agents get as their system, and what the engine lacks; `own`: the image is honed's own."""
+    if engine == "process":
+        return Check("image", "ok", "plain processes use none")
+    if engine == "bubblewrap":
+        return await rootfs_check(home)
+    problem: State = "fail" if needed else "warn"
     address = engine_address()
     try:
         facts = await image_status(address, image=image)
-    except ImageError as error:
-        return Check("image", "fail" if needed else "warn", str(error), SETUP)
-    if facts is None:
-        remedy = SETUP if own else f"docker pull {image}, or remove image from [sandbox]"
-        return Check("image", "fail" if needed else "warn", f"{image} is not in the engine", remedy)
-    shown = f"{image} {facts.digest[:19]}"
-    try:
+        if facts is None:
+            remedy = SETUP if own else f"docker pull {image}, or remove image from [sandbox]"
+            return Check("image", problem, f"{image} is not in the engine", remedy)
         lacks = (await DockerSandbox(image, owner="doctor", base_url=address).facts()).lacks
     except SandboxError as error:
-        return Check("image", "fail" if needed else "warn", str(error), SETUP)
+        return Check("image", problem, str(error), SETUP)
+    shown = f"{image} {facts.digest[:19]}"
     if lacks:
         return Check("image", "warn", f"{shown}; {'; '.join(lacks)}", "use an engine whose kernel has these limits")
     return Check("image", "ok", shown)

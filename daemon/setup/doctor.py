@@ -73,7 +73,7 @@ async def _machine_rows(
     workers, megabytes = (config.sandbox.workers, config.sandbox.workspace_mb) if config else (1, 1)
     first = await _gather(("python", python_check()), ("git", git_check()))
     rest = await _gather(
-        ("image", image_check(engine, image or SANDBOX_IMAGE, own=image is None, needed=needed)),
+        ("image", image_check(engine, image or SANDBOX_IMAGE, home=home, own=image is None, needed=needed)),
         ("codex", cli_check("codex", home, needed=harness == "codex")),
         ("claude-code", cli_check("claude", home, needed=harness == "claude-code")),
         ("gateway", gateway_check()),

@@ -15,7 +15,10 @@ from daemon.setup.machine import Machine
 from sandboxes.image.command import Say
 
 _LACKS = {
-    "bubblewrap": ("namespaces of this machine's kernel only: no control groups of its own, no container image",),
+    "bubblewrap": (
+        "no filter of system calls",
+        "limits of memory, processes and processors only as far as this machine allows them: `honed doctor` tells",
+    ),
     "process": (
         "no isolation at all: agents see this machine's files and network",
         "it never runs with a real key unless allow_unsandboxed = true in [sandbox]",

@@ -58,7 +58,7 @@ def test_every_target_brings_what_it_needs(target: str) -> None:
     lines = _make("-n", target)
     assert "scripts/bootstrap.sh" in lines[0]
     if target in ("demo", "test", "bench"):
-        assert lines[1].endswith("honed setup")
+        assert lines[1].endswith("honed --log-text setup")
 
 
 def test_help_lists_the_targets() -> None:

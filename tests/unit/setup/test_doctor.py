@@ -26,6 +26,7 @@ from daemon.setup.machine import FakeMachine
 from daemon.tasks.task import ScorerSpec, Split, Task, TaskSet
 from sandboxes.gateway.policy import Upstream
 from sandboxes.image import ImageFacts
+from sandboxes.sandbox import EngineFacts
 from tests.support.upstream import Upstream as Provider
 
 SOCKET = "unix:///fake/docker.sock"
@@ -276,6 +277,23 @@ async def test_chat_needs_no_box(project: Path, tmp_path: Path) -> None:
     checks = await run_checks(project, home=tmp_path / "empty", machine=machine)
     assert {row.name: row.detail for row in checks if row.state == "fail"} == {}
     assert {row.name for row in checks if row.state == "warn"} == {"engine", "codex", "claude-code"}
+
+
+async def test_bubblewraps_row_tells_what_it_lacks(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sandbox:
+        def __init__(self, root: Path | None, *, owner: str) -> None:
+            self.root = root
+
+        async def facts(self) -> EngineFacts:
+            digest = "host" if self.root is None else "sha256:" + "2" * 64
+            return EngineFacts("bubblewrap", "0.8", digest, isolated=True, lacks=("no seccomp filter",))
+
+    monkeypatch.setattr(checks_machine, "BubblewrapSandbox", Sandbox)
+    machine = FakeMachine(programs={"bwrap"})
+    rows = _by_name(await run_checks(project, home=home, machine=machine))
+    assert (rows["engine"].state, rows["image"].state) == ("warn", "warn")
+    assert "root file system host; lacks: no seccomp filter" in rows["image"].detail
+    assert can_run(rows.values())
 
 
 def _set(**sizes: int) -> TaskSet:

@@ -82,7 +82,7 @@ class BubblewrapRun:
         streams = Streams(rooms.folder, self._number, self._spec.limits.stream_bytes)
         began = time.monotonic()
         try:
-            child = self._child = self._start(inner, rooms, streams)
+            child = self._child = self._start(inner, streams)
             disk = partial(over_limit, rooms.both, self._spec.limits.workspace_bytes)
             stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=disk)
             wall_s = time.monotonic() - began
@@ -120,7 +120,7 @@ class BubblewrapRun:
         address_space = max(limits.memory_bytes, _MIN_ADDRESS_SPACE) // 1024
         return ("/bin/sh", "-c", LIMITED, "sh", str(address_space), str(limits.pids), *inner)
 
-    def _start(self, inner: tuple[str, ...], rooms: Rooms, streams: Streams) -> Child:
+    def _start(self, inner: tuple[str, ...], streams: Streams) -> Child:
         read_fd, write_fd = os.pipe()
         status: IO[bytes] = os.fdopen(read_fd, "rb", buffering=0)
         try:
@@ -131,7 +131,8 @@ class BubblewrapRun:
                 groups = self._group.entries if self._group else ()
                 launch = ("/bin/sh", "-c", _LAUNCH, "sh", *groups, "--", *argv)
                 fds = (write_fd, options_fd)
-                child = Child(launch, env={"PATH": PATH}, cwd=rooms.folder, streams=streams, pass_fds=fds)
+                # In the root, because the launching shell hands its folder on as PWD, readable inside.
+                child = Child(launch, env={"PATH": PATH}, cwd=Path("/"), streams=streams, pass_fds=fds)
         except BaseException:
             status.close()
             raise

@@ -80,10 +80,11 @@ def docker_engine(owner: str) -> Engine:
 async def bubblewrap_engine(owner: str) -> Engine:
     sandbox = BubblewrapSandbox(owner=owner)
     try:
-        await sandbox.facts()
+        facts = await sandbox.facts()
     except SandboxError as error:
         pytest.skip(str(error))
-    return Engine(sandbox, frozenset({"lost"}))
+    bounded = not any("control group" in line for line in facts.lacks)
+    return Engine(sandbox, frozenset({"lost"} if bounded else {"lost", "memory", "cpu"}))
 
 
 async def bubblewrap_fallback_engine(owner: str) -> Engine:
@@ -94,7 +95,7 @@ async def bubblewrap_fallback_engine(owner: str) -> Engine:
     if problem := await sandbox._try(setup):
         pytest.skip(f"no user namespaces: {problem}")
     sandbox._setup = setup
-    lacks = {"lost", "memory"}
+    lacks = {"lost", "memory", "cpu"}
     if os.geteuid() == 0:
         lacks.add("pids")  # the kernel bounds no process count of its own root, whatever namespace it is in
     return Engine(sandbox, frozenset(lacks))

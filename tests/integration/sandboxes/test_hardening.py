@@ -47,7 +47,7 @@ async def probe(engine: Engine, folder: Path, **more: Any) -> dict[str, Any]:
 async def test_the_profile_seen_from_inside(walled: Engine, tmp_path: Path, gateway_socket: Path) -> None:
     report = await probe(walled, tmp_path, gateway_socket=gateway_socket)
 
-    uid = os.geteuid() or INNER_UID
+    uid = INNER_UID if walled.sandbox.name == "bubblewrap" else os.geteuid() or INNER_UID
     assert report["ids"] == [uid, uid, uid, uid, [uid]] or report["ids"] == [uid, uid, uid, uid, []]
     status = report["status"]
     assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
@@ -68,7 +68,8 @@ async def test_the_profile_seen_from_inside(walled: Engine, tmp_path: Path, gate
     assert report["limits"] == {"CORE": [0, 0], "NOFILE": [8192, 8192]}
     assert report["descriptors"] == [0, 1, 2]
     assert report["tmpfs"] == {"/home/agent": 8 * MIB, "/tmp": 8 * MIB}
-    assert report["sockets"] == [], "no engine socket; the door's own folder cannot be listed"
+    # No engine's socket. The door's folder can be listed by its owner alone.
+    assert set(report["sockets"]) <= {"/run/gateway/model.sock"}
     assert report["block_devices"] == []
     assert {Path(path).name for path in report["char_devices"]} <= {
         "null", "zero", "full", "random", "urandom", "tty", "ptmx", "console",
@@ -96,7 +97,8 @@ async def test_privileged_calls_fail(walled: Engine, tmp_path: Path) -> None:
 
     refused = dict(report["attempts"])
     assert refused.pop("write_root") == "Read-only file system"
-    assert set(refused.values()) <= {"Operation not permitted", "mount"}, refused
+    # "Invalid argument": in a user namespace there is no other user at all.
+    assert set(refused.values()) <= {"Operation not permitted", "Invalid argument", "mount"}, refused
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can prepare a setuid program of root's")
@@ -139,6 +141,9 @@ async def test_home_and_tmp_count_against_memory_and_size(walled: Engine, tmp_pa
 
 async def test_processor_time_is_bounded(walled: Engine, tmp_path: Path) -> None:
     """Two busy processes on half a processor get about half a second of it in a second."""
+    if "cpu" in walled.lacks:
+        assert any("processors not at all" in line for line in (await walled.sandbox.facts()).lacks)
+        return
     burn = """
 import os, time
 child = os.fork()
@@ -168,7 +173,6 @@ async def test_nothing_of_the_hosts_files_is_shown(walled: Engine, tmp_path: Pat
 
 
 async def test_no_host_path_is_named(walled: Engine, tmp_path: Path, gateway_socket: Path) -> None:
-    """Docker names the folders of its bind mounts in the mount table, where a file system is the host's own."""
     script = "cat /proc/*/cmdline /proc/*/environ /etc/hosts /proc/self/cgroup"
     async with walled.box(tmp_path, gateway_socket=gateway_socket) as box:
         ended = await sh(box, script, forward=True)

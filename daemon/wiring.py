@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import structlog
 from pydantic import SecretStr
 
 from daemon.config import SIMULATED, Config, ModelSection, TargetSection
@@ -30,6 +31,7 @@ from daemon.secrets import read_key
 from daemon.setup.clis import agents_folder
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
+from daemon.setup.toolkit import ensure_toolkit
 from daemon.tasks.load import load_tasks
 from daemon.tasks.scorers.registry import score_task
 from daemon.tasks.scorers.scorer import Context
@@ -48,9 +50,11 @@ from sandboxes.gateway.policy import Caps, DoorPolicy, Price, Upstream
 from sandboxes.gateway.proxy import ModelGateway
 from sandboxes.image.recipe import SANDBOX_IMAGE
 from sandboxes.image.rootfs import rootfs_status
-from sandboxes.sandbox import MIB, EngineFacts, Limits, Sandbox, SandboxError
+from sandboxes.sandbox import MIB, EngineFacts, Limits, Mount, Sandbox, SandboxError
 from skills_repo.history import Author
 from skills_repo.repository import SkillRepository
+
+log = structlog.get_logger(__name__)
 
 _PUBLIC = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 
@@ -254,8 +258,16 @@ async def _harness(
         ),
         activation=target.activation,
         limits=limits_of(config),
+        mounts=await _programs(sandbox),
     )
     return kind(sandbox, gateway, settings)
+
+
+async def _programs(sandbox: Sandbox) -> tuple[Mount, ...]:
+    """What the sandbox image has and an engine over the host's own root may lack."""
+    if (await sandbox.facts()).image_digest != "host":
+        return ()
+    return (await ensure_toolkit(honed_home(), log.info),)
 
 
 def limits_of(config: Config) -> Limits:

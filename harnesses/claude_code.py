@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harnesses.cli_harness import CliHarness
+from harnesses.clis import PATH
 from harnesses.harness import Assignment
 from harnesses.traces.claude_events import parse_claude
 from harnesses.traces.claude_session import session_facts
@@ -64,7 +65,7 @@ class ClaudeCodeHarness(CliHarness):
     def env(self, layout: Layout, token: str) -> Mapping[str, str]:
         """Nothing of the host's; the key is the door's dummy (tools see it)."""
         env = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": PATH,
             "LANG": "C.UTF-8",
             "HOME": layout.home,
             "TMPDIR": layout.tmp,

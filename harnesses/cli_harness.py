@@ -37,6 +37,7 @@ from sandboxes.sandbox import (
     EngineFacts,
     Layout,
     Limits,
+    Mount,
     Sandbox,
     SandboxError,
 )
@@ -57,6 +58,8 @@ class CliSettings:
     """The template of every attempt's door: upstream, model, caps, price. Provider tools come from the assignment."""
     activation: Activation = "explicit"
     limits: Limits = field(default_factory=Limits)
+    mounts: tuple[Mount, ...] = ()
+    """Shown besides the CLI: programs that the engine's root lacks."""
     summary_chars: int = SUMMARY_CHARS
 
 
@@ -196,7 +199,7 @@ class CliHarness(ABC):
             folder=assignment.folder,
             deadline=time.time() + assignment.deadline_s + _GRACE_S,
             gateway_socket=door.socket,
-            mounts=(self._settings.cli.mount,),
+            mounts=(self._settings.cli.mount, *self._settings.mounts),
             limits=self._settings.limits,
         )
         async with self._sandbox.open(spec) as box:

@@ -17,6 +17,10 @@ from sandboxes.sandbox import Mount
 
 CliName = Literal["codex", "claude"]
 TOOLS = "/opt/agents"
+PYTHON_TOOLS = f"{TOOLS}/python"
+"""Where a box may be shown a Python of ours; nothing is there in the sandbox image, which has its own."""
+PATH = f"{PYTHON_TOOLS}/bin:/usr/local/bin:/usr/bin:/bin"
+"""The agent's PATH inside a box."""
 _VERSION_S = 30.0
 _PLACES: dict[CliName, tuple[tuple[str, str], ...]] = {
     "codex": (

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harnesses.cli_harness import CliHarness
+from harnesses.clis import PATH
 from harnesses.harness import Assignment
 from harnesses.traces.codex_events import parse_codex
 from harnesses.traces.codex_rollout import RolloutFacts, root_facts
@@ -65,7 +66,7 @@ class CodexHarness(CliHarness):
     def env(self, layout: Layout, token: str) -> Mapping[str, str]:
         """Nothing of the host's; the key is the door's dummy."""
         return {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": PATH,
             "LANG": "C.UTF-8",
             "HOME": layout.home,
             "TMPDIR": layout.tmp,

@@ -68,7 +68,7 @@ def test_log_lines_are_json_and_redacted(capsys: pytest.CaptureFixture[str]) -> 
     register_secret(SecretStr("correct-horse"))
     logs.configure(json_lines=True)
     try:
-        structlog.get_logger().info("attempt", key="correct-horse", nested={"k": SHAPED[0]})
+        structlog.get_logger("daemon.tests").info("attempt", key="correct-horse", nested={"k": SHAPED[0]})
         logging.getLogger("other").warning("plain %s", "correct-horse")
     finally:
         structlog.reset_defaults()

@@ -1,0 +1,108 @@
+"""Where keys, addresses and prices come from, and what is opened for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from daemon.config import SIMULATED, Config, ConfigError, ModelSection, PriceSection, load_config
+from daemon.demo.server import SimulatedModel
+from daemon.rollouts.progress import Silent
+from daemon.wiring import is_simulated, limits_of, open_parts, owner_id, price_from, upstream_of
+from sandboxes.gateway.policy import Price
+from sandboxes.sandbox import MIB
+from tests.support.projects import chat_project, demo_project
+
+
+def section(**changes: object) -> ModelSection:
+    return ModelSection.model_validate({"model": "gpt-5.5", **changes})
+
+
+def test_the_key_comes_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-mine-0123456789abcdef")
+    upstream = upstream_of(section(api_key_env="MY_KEY", tries=7, retry_s=1.5, timeout_s=9.0), None)
+    assert upstream.key_name == "MY_KEY"
+    assert upstream.api_key.get_secret_value() == "sk-mine-0123456789abcdef"
+    assert "sk-mine" not in repr(upstream)
+    assert (upstream.tries, upstream.retry_s, upstream.timeout_s) == (7, 1.5, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("provider", "address"), [("openai", "https://api.openai.com/v1"), ("anthropic", "https://api.anthropic.com")]
+)
+def test_without_an_address_the_provider_s_own_is_used(
+    provider: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("K", "sk-0123456789abcdef")
+    assert upstream_of(section(provider=provider, api_key_env="K"), None).base_url == address
+
+
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        upstream_of(section(), None)
+
+
+async def test_the_simulated_model_needs_no_key_and_costs_nothing() -> None:
+    simulated = section(base_url=SIMULATED)
+    assert is_simulated(simulated)
+    assert not is_simulated(section())
+    async with SimulatedModel() as model:
+        assert upstream_of(simulated, model).base_url == model.openai_base_url
+        claude = section(base_url=SIMULATED, provider="anthropic")
+        assert upstream_of(claude, model).base_url == model.anthropic_base_url
+    assert price_from(simulated) == Price(0.0, 0.0, 0.0)
+
+
+def test_a_configured_price_overrules_the_table() -> None:
+    assert price_from(section()) is not None
+    assert price_from(section(model="nobody-knows-it")) is None
+    given = PriceSection(input=1.0, output=2.0)
+    assert price_from(section(price=given)) == Price(1.0, 1.0, 2.0)
+    assert price_from(section(price=PriceSection(input=1.0, cached_input=0.1, output=2.0))) == Price(1.0, 0.1, 2.0)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config(chat_project(tmp_path / "p", "http://127.0.0.1:9/v1") / "honed.toml")
+
+
+def test_limits_follow_the_sandbox_section(config: Config) -> None:
+    sandbox = config.sandbox.model_copy(update={"memory_mb": 300, "pids": 40, "workspace_mb": 9, "cpus": 1.5})
+    limits = limits_of(config.model_copy(update={"sandbox": sandbox}))
+    assert (limits.memory_bytes, limits.pids, limits.workspace_bytes, limits.cpus) == (300 * MIB, 40, 9 * MIB, 1.5)
+
+
+def test_two_state_folders_are_two_owners(config: Config, tmp_path: Path) -> None:
+    other = load_config(chat_project(tmp_path / "q", "http://127.0.0.1:9/v1") / "honed.toml")
+    assert owner_id(config) != owner_id(other)
+    assert owner_id(config) == owner_id(config)
+
+
+async def test_chat_alone_opens_no_engine_and_state_is_not_committed(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    async with open_parts(config, Silent()) as parts:
+        assert parts.sandbox is None
+        assert parts.engine is None
+        assert parts.loud == ()
+        assert parts.optimizer is not None
+        assert parts.harness.name == "chat"
+        assert (parts.state / ".gitignore").read_text() == "*\n"
+        assert await parts.history.dirty() == ()
+
+
+async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path) -> None:
+    from daemon.journal.records import AttemptKey, RunRecord
+    from daemon.journal.sqlite import SqliteJournal
+
+    project = load_config(demo_project(tmp_path / "p", chat=True) / "honed.toml")
+    journal = SqliteJournal(project.file.parent / ".honed" / "journal.sqlite")
+    await journal.open_run(RunRecord("r1", "f", "s", "c", "open", 0.0))
+    await journal.plan_attempt("a-1", "r1", "t", AttemptKey("", "d", "chat", {}))
+    await journal.close()
+    async with open_parts(project, Silent(), optimizer=False) as parts:
+        assert await parts.journal.unfinished_attempts() == ()
+        assert parts.optimizer is None

@@ -67,13 +67,13 @@ def parse(reply: ModelReply, schema: type[M]) -> M:
         msg = "the model refused to answer"
         raise ValueError(msg)
     try:
-        text = json_object(reply.text)
+        return schema.model_validate_json(json_object(reply.text))
     except ValueError as error:
+        # Also where a whole object was found: of a cut reply it is only one of its inner ones.
         if reply.stop == "length":
             msg = "the reply was cut at the output limit: answer more briefly"
             raise ValueError(msg) from error
         raise
-    return schema.model_validate_json(text)
 
 
 def json_object(text: str) -> str:

@@ -98,6 +98,20 @@ async def test_cut_and_refused_replies_are_named(stop: str, says: str) -> None:
         await ask(ScriptedModel(lambda request: reply), ASK, Count)
 
 
+async def test_an_inner_object_of_a_cut_reply_is_not_taken_for_the_reply() -> None:
+    """Seen with a small model: the model was told that fields are missing, and not that it had said too much."""
+    cut = ModelReply('{"patterns": [{"type": "x", "count": 1}, {"type": "y"', Usage(1, 1, 0, 1), "length", "m")
+    model = ScriptedModel(lambda request: cut)
+    with pytest.raises(BadReply, match="cut at the output limit"):
+        await ask(model, ASK, Count)
+    assert "answer more briefly" in model.requests[1].messages[-1].content
+
+
+async def test_a_reply_that_is_whole_counts_though_the_model_went_on_to_the_limit() -> None:
+    whole = ModelReply('{"n": 1}\n\n\n', Usage(1, 1, 0, 1), "length", "m")
+    assert (await ask(ScriptedModel(lambda request: whole), ASK, Count)).value == Count(n=1)
+
+
 async def test_provider_errors_pass_through() -> None:
     model = ScriptedModel(lambda request: ProviderError(ProviderFailure.AUTH, "no"))
     with pytest.raises(ProviderError, match="no"):

@@ -55,7 +55,9 @@ FAMILIES = (
     ),
 )
 
-_SPLITS = ("train",) * 8 + ("selection",) * 10 + ("test",) * 12
+SIZES = {"train": 8, "selection": 10, "test": 12}
+"""Tasks of each split, for every family."""
+_SPLITS = [split for split, size in SIZES.items() for _ in range(size)]
 
 
 def answers(family: Family) -> dict[str, Case]:
@@ -107,13 +109,13 @@ temperature = 0.0
 model = "smollm2-135m-instruct"
 base_url = "{optimizer}"
 api_key_env = "REAL_MODEL_KEY"
-max_output_tokens = 1200
+max_output_tokens = 700
 temperature = 0.7
 
 [train]
-epochs = 2
-batch = 4
-minibatch = 4
+epochs = 1
+batch = 3
+minibatch = 3
 edit_budget = 2
 min_edit_budget = 1
 

@@ -75,7 +75,8 @@ class BubblewrapRun:
         """Run; nothing of it is left afterwards, also when cancelled."""
         inner = self._inner()
         if self._setup.cgroups:
-            self._group = await asyncio.to_thread(make_cgroup, self._name, self._spec.limits)
+            # Not in a thread: a few writes in memory, and nothing may be cancelled between making and remembering it.
+            self._group = make_cgroup(self._name, self._spec.limits)
             if self._group is None:
                 message = f"cannot make the control group {self._name}: run `honed doctor`"
                 raise SandboxError(message)

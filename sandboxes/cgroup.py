@@ -59,8 +59,12 @@ def make_cgroup(name: str, limits: Limits) -> Cgroup | None:
 
 def left_groups(prefix: str) -> tuple[Path, ...]:
     """Folders of groups made by an earlier life, by name prefix."""
-    parents = {_parent_1(controller) for controller in ("memory", "pids", "cpu")} | {ROOT / PARENT}
-    return tuple(sorted(folder for parent in parents if parent for folder in parent.glob(f"{prefix}*")))
+    # Anywhere below, for an earlier life may have been in another group itself; groups of others come and go meanwhile.
+    found = []
+    for folder, below, _ in os.walk(ROOT):
+        if Path(folder).name == PARENT:
+            found += [Path(folder) / name for name in below if name.startswith(prefix)]
+    return tuple(sorted(found))
 
 
 def remove_group(folder: Path) -> None:

@@ -77,31 +77,41 @@ class DockerSandbox:
         self._engine: _Engine | None = None
 
     async def facts(self) -> EngineFacts:
-        """As `Sandbox.facts`; boxes opened afterwards use the image that was found."""
-        engine = self._engine = await asyncio.to_thread(self._ask)
+        """As `Sandbox.facts`; boxes opened afterwards use the image that was found.
+
+        Asked once, and again after a box failed: every attempt wants them, and the engine is slow to tell.
+        """
+        engine = self._engine
+        if engine is None:
+            asked = await in_own_thread(self._ask)
+            engine = self._engine = asked
         return EngineFacts(self.name, engine.version, engine.image, isolated=True, lacks=engine.lacks)
 
     @asynccontextmanager
     async def open(self, spec: BoxSpec) -> AsyncIterator[DockerBox]:
         """As `Sandbox.open`."""
         rooms = await asyncio.to_thread(make_rooms, spec, box_owner())
-        client = await finish(asyncio.to_thread(connect, self._address))
         self._open.add(spec.attempt_id)
-        box = None
+        client = box = None
         try:
+            client = await _connected(self._address)
             if self._engine is None:
-                self._engine = await asyncio.to_thread(_ask_engine, client, self._image)
+                self._engine = await in_own_thread(partial(_ask_engine, client, self._image))
             box = DockerBox(spec, rooms, client=client, engine=self._engine, owner=self._owner)
             yield box
+        except SandboxError:
+            self._engine = None  # the next one asks anew: perhaps another engine answers, or the image was replaced
+            raise
         finally:
             if box is not None:
                 await finish(box.halt())
             self._open.discard(spec.attempt_id)
-            client.close()
+            if client is not None:
+                client.close()
 
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """As `Sandbox.sweep`: ours that are not kept nor open here, and anybody's past their deadline."""
-        return await asyncio.to_thread(self._sweep, frozenset(keep | self._open))
+        return await in_own_thread(partial(self._sweep, frozenset(keep | self._open)))
 
     def _ask(self) -> _Engine:
         with connected(self._address) as client:
@@ -252,6 +262,16 @@ async def _settle(run: ContainerRun, end: asyncio.Future[ContainerEnd]) -> None:
         await asyncio.wait({end}, timeout=STOP_S)
     if end.done():
         end.exception()
+
+
+async def _connected(base_url: str) -> docker.DockerClient:
+    """A client; one that arrives after we were cancelled is closed."""
+    connecting = in_own_thread(partial(connect, base_url))
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        connecting.add_done_callback(lambda late: late.result().close() if late.exception() is None else None)
+        raise
 
 
 def _tell(loop: asyncio.AbstractEventLoop, started: asyncio.Event) -> None:

@@ -17,6 +17,9 @@ from sandboxes.sandbox import SandboxError
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
 """Of one request to the engine. Bounds no command: that is the deadline's work."""
+ANSWER_S = 10.0
+"""How long an engine may take to say that it is there."""
+_ANY_VERSION = "1.41"
 ENGINE_ERRORS = (DockerException, HTTPError, OSError)
 """Whatever the SDK lets through when the engine refuses, breaks off or is gone."""
 
@@ -42,10 +45,23 @@ def connect(base_url: str) -> docker.DockerClient:
         message = f"no Docker engine answers at {base_url}: {why}; start it, or set DOCKER_HOST"
         raise SandboxError(message)
     try:
-        return docker.DockerClient(base_url=base_url, version="auto", timeout=int(TIMEOUT_S), max_pool_size=16)
+        version = _api_version(base_url)
+        return docker.DockerClient(base_url=base_url, version=version, timeout=int(TIMEOUT_S), max_pool_size=16)
     except ENGINE_ERRORS as error:
         message = f"no Docker engine answers at {base_url}: start it, or set DOCKER_HOST ({_short(error)})"
         raise SandboxError(message) from error
+
+
+def _api_version(base_url: str) -> str:
+    """What the engine speaks. Asked by a client of its own, since one that fails while it is made leaves its socket."""
+    client = docker.DockerClient(base_url=base_url, version=_ANY_VERSION, timeout=int(ANSWER_S))
+    try:
+        # Unlike `version`, answered at once: the engine starts no program to find out.
+        answer = client.api.get(f"{client.api.base_url}/_ping")
+        answer.raise_for_status()
+        return str(answer.headers.get("Api-Version") or _ANY_VERSION)
+    finally:
+        client.close()
 
 
 def explain(error: BaseException) -> str:

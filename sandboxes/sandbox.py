@@ -1,6 +1,6 @@
 """The `Sandbox` protocol: where one command runs, and how its end is told.
 
-Invariants every engine keeps (the conformance suite in `tests/integration/test_sandbox_conformance.py` proves them):
+Invariants every engine keeps (the conformance suite in `tests/integration/sandboxes/` proves them):
 the command is the main process with stdin closed and only the given environment; its deadline is ours; stdout and
 stderr go to capped files on the host; the ways to end are told apart; what is collected is treated as hostile data;
 after `open` is left, nothing of the box remains but the attempt's folder.

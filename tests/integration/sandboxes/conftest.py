@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from sandboxes.cgroup import left_groups, remove_group
 from tests.support.sandboxes import (
     Engine,
     bubblewrap_engine,
@@ -28,11 +30,15 @@ ENGINES = [
 
 @pytest.fixture
 def owner() -> Iterator[str]:
-    """An owner of this test alone; whatever containers it leaves are a failure, and removed."""
+    """An owner of this test alone; whatever containers or control groups it leaves are a failure, and removed."""
     owner = f"test-{uuid.uuid4().hex}"
     yield owner
     left = remove_containers(owner)
+    groups = left_groups(f"honed-{hashlib.sha256(owner.encode()).hexdigest()[:8]}-")
+    for folder in groups:
+        remove_group(folder)
     assert left == []
+    assert groups == ()
 
 
 def remove_containers(owner: str) -> list[str]:

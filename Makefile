@@ -1,5 +1,6 @@
 # `make demo` and `make test` are each enough on a fresh machine; see CONTRIBUTING.md.
 PYTHON ?= python3.11
+WORKERS ?= auto
 BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 	--universal --python-version 3.11
@@ -20,7 +21,7 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 	$(BIN)/honed demo
 
 test: setup ## all tests; those whose engine is missing are reported as skipped
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: bootstrap ## style, types, import layers, locked requirements, no machine paths
 	$(BIN)/ruff check .

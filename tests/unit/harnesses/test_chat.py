@@ -143,10 +143,11 @@ async def test_a_disk_that_refuses_costs_the_file_alone(tmp_path: Path) -> None:
 
 
 def test_settings() -> None:
-    harness: Harness = ChatHarness(Client(), ChatSettings(temperature=0.0))
+    harness: Harness = ChatHarness(Client(), ChatSettings(host="model.example", temperature=0.0))
     expected: dict[str, Any] = {
         "harness": "chat",
         "provider": "openai",
+        "host": "model.example",
         "model": "m-1",
         "max_output_tokens": "8192",
         "temperature": "0",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import stat
-from collections.abc import AsyncIterator, Callable
 import tempfile
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 

@@ -69,6 +69,7 @@ class Parts:
     journal: Journal
     harness: Harness
     rollouts: Rollouts
+    observer: Observer
     optimizer: ModelClient | None
     """None for verbs that learn nothing."""
     canary: Harness
@@ -179,6 +180,7 @@ async def open_parts(
             journal=journal,
             harness=agent,
             rollouts=rollouts,
+            observer=observer,
             optimizer=clients[0] if clients else None,
             canary=canary,
             optimizer_canary=clients[1] if clients else None,

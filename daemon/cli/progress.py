@@ -84,7 +84,7 @@ class ProgressLines:
             self._running = max(0, self._running - 1)
         score = "invalid" if event.score is None else f"{event.score:.2f}"
         style = "yellow" if event.score is None else ("green" if event.solved else "red")
-        usd = "" if event.usd is None else f" ${event.usd:.4f}"
+        usd = "" if not event.usd else f" ${event.usd:.4f}"
         how = "read back" if event.reused else f"{event.tokens:,} tokens{usd} {event.wall_s:.1f} s"
         line = Text.assemble(
             f"  {event.task_id:<24.24} {event.harness:<12} {event.outcome:<18} ",

@@ -74,7 +74,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         tasks=parts.tasks,
         skill=parts.config.skill.path,
         knobs=Knobs.from_config(parts.config),
-        observer=progress(output),
+        observer=parts.observer,
     )
     return await training.run()
 

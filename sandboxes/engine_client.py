@@ -57,7 +57,7 @@ def _api_version(base_url: str) -> str:
     client = docker.DockerClient(base_url=base_url, version=_ANY_VERSION, timeout=int(ANSWER_S))
     try:
         # Unlike `version`, answered at once: the engine starts no program to find out.
-        answer = client.api.get(f"{client.api.base_url}/_ping")
+        answer = client.api.get(f"{client.api.base_url}/_ping", timeout=ANSWER_S)
         answer.raise_for_status()
         return str(answer.headers.get("Api-Version") or _ANY_VERSION)
     finally:

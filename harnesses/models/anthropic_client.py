@@ -91,14 +91,15 @@ class AnthropicClient:
 
     async def _adapting(self, request: ModelRequest) -> ModelReply:
         while True:
+            way, warm = self._way, self._warm
+            sent = self._parameters(request)
             try:
-                return self._reply(request, await self._ask(request))
+                return self._reply(request, sent, await self._ask(sent))
             except TryFailed as failure:
-                if not self._adapt(request, failure):
+                if not self._adapt(request, failure, way=way, warm=warm):
                     raise
 
-    async def _ask(self, request: ModelRequest) -> Any:
-        parameters = self._parameters(request)
+    async def _ask(self, parameters: dict[str, Any]) -> Any:
         try:
             return await self._sdk.messages.create(**parameters)
         except anthropic.APIStatusError as error:
@@ -129,16 +130,23 @@ class AnthropicClient:
                 system = f"{system}\n\n{schema_instruction(schema)}".strip()
         return {**parameters, "system": system} if system else parameters
 
-    def _adapt(self, request: ModelRequest, failure: TryFailed) -> bool:
-        """Step down from what the server refused; False if it was nothing of ours."""
+    def _adapt(self, request: ModelRequest, failure: TryFailed, *, way: int, warm: bool) -> bool:
+        """Step down from what the server refused; False if it was nothing of ours.
+
+        `way` and `warm` are as the request was sent: one beside it may have stepped down meanwhile.
+        """
         if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
             return False
         text = failure.detail.lower()
         refused = None
-        if request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[self._way], ())):
-            refused = _WAYS[self._way]
+        if request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[way], ())):
+            if way != self._way:
+                return True
+            refused = _WAYS[way]
             self._way += 1
-        elif request.temperature is not None and self._warm and "temperature" in text:
+        elif request.temperature is not None and warm and "temperature" in text:
+            if not self._warm:
+                return True
             refused, self._warm = "temperature", False
         if refused is None:
             return False
@@ -151,7 +159,7 @@ class AnthropicClient:
         )
         return True
 
-    def _reply(self, request: ModelRequest, answer: Any) -> ModelReply:
+    def _reply(self, request: ModelRequest, sent: dict[str, Any], answer: Any) -> ModelReply:
         if not isinstance(answer, Message) or not isinstance(answer.content, list):
             raise bad_reply("not a message")
         text = "".join(block.text for block in answer.content if block.type == "text")
@@ -159,7 +167,6 @@ class AnthropicClient:
         if request.schema is not None and calls:
             text = json.dumps(calls[0])
         counts = anthropic_counts(answer.usage.model_dump() if answer.usage is not None else None)
-        sent = len(json.dumps(self._parameters(request)))
-        counts = settle(counts, final=counts is not None, sent=sent, received=len(text))
+        counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
         stop = _STOPS.get(answer.stop_reason, "other")
         return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _STOPS: dict[str, Stop] = {"stop": "end", "tool_calls": "end", "length": "length", "content_filter": "refusal"}
+_LIMITS = ("max_tokens", "max_completion_tokens")
 _NAMES = {
     "response_format": ("response_format", "json_schema", "structured output"),
-    "max_tokens": ("max_tokens", "max_completion_tokens"),
+    "max_tokens": _LIMITS,
     "temperature": ("temperature",),
     "seed": ("seed",),
 }
@@ -90,14 +91,14 @@ class OpenAIClient:
 
     async def _adapting(self, request: ModelRequest) -> ModelReply:
         while True:
+            sent = self._parameters(request)
             try:
-                return self._reply(request, await self._ask(request))
+                return self._reply(sent, await self._ask(sent))
             except TryFailed as failure:
-                if not self._adapt(request, failure):
+                if not self._adapt(sent, failure):
                     raise
 
-    async def _ask(self, request: ModelRequest) -> Any:
-        parameters = self._parameters(request)
+    async def _ask(self, parameters: dict[str, Any]) -> Any:
         try:
             return await self._sdk.chat.completions.create(**parameters)
         except openai.APIStatusError as error:
@@ -123,31 +124,36 @@ class OpenAIClient:
         messages += [{"role": turn.role, "content": turn.content} for turn in request.messages]
         return {**parameters, "messages": messages}
 
-    def _adapt(self, request: ModelRequest, failure: TryFailed) -> bool:
-        """Note which parameter the server refused; False if it was none of ours, or is left out already."""
+    def _adapt(self, sent: dict[str, Any], failure: TryFailed) -> bool:
+        """Note which parameter the server refused; False if none of those sent is to be left out."""
         if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
             return False
-        sent = self._parameters(request)
         text = failure.detail.lower()
         for name, words in _NAMES.items():
-            if name in self._without or not any(word in text for word in words):
+            known = _LIMITS if name == "max_tokens" else (name,)
+            used = next((key for key in known if key in sent), None)
+            if used is None or not any(word in text for word in words):
                 continue
-            if name not in sent and not (name == "max_tokens" and self._limit in sent):
-                continue
-            self._without.add(name)
-            if name == "max_tokens":
-                self._limit = "max_tokens" if self._limit == "max_completion_tokens" else "max_completion_tokens"
-            log.warning(
-                "the server refuses a parameter: going on without it",
-                parameter=name,
-                host=host_of(self._upstream.base_url),
-                model=self._model,
-                said=failure.detail[:200],
-            )
-            return True
+            if name in self._without and used == self._limit:
+                continue  # the limit's other name is refused, too
+            if name not in self._without:
+                self._leave_out(name, failure)
+            return True  # or a request beside this one learned it while this one was on its way
         return False
 
-    def _reply(self, request: ModelRequest, answer: Any) -> ModelReply:
+    def _leave_out(self, name: str, failure: TryFailed) -> None:
+        self._without.add(name)
+        if name == "max_tokens":
+            self._limit = next(limit for limit in _LIMITS if limit != self._limit)
+        log.warning(
+            "the server refuses a parameter: going on without it",
+            parameter=name,
+            host=host_of(self._upstream.base_url),
+            model=self._model,
+            said=failure.detail[:200],
+        )
+
+    def _reply(self, sent: dict[str, Any], answer: Any) -> ModelReply:
         if not isinstance(answer, ChatCompletion) or not answer.choices:
             raise bad_reply("not a chat completion")
         choice = answer.choices[0]
@@ -156,7 +162,6 @@ class OpenAIClient:
         refusal = getattr(choice.message, "refusal", None)
         text = choice.message.content or refusal or ""
         counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
-        sent = len(json.dumps(self._parameters(request)))
-        counts = settle(counts, final=counts is not None, sent=sent, received=len(text))
+        counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
         stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
         return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -134,6 +135,24 @@ async def test_openai_gives_up_each_refused_parameter_and_swaps_the_limit() -> N
         assert (await client.complete(ask)).text == "ok"
     assert server.requests[-1].body["max_completion_tokens"] == 77
     assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_requests_side_by_side_all_adapt(provider: Provider) -> None:
+    """The first refusal teaches the client; those that were on their way by then are asked again, too."""
+    native = "output_config" if provider == "anthropic" else "response_format"
+
+    def model(request: Recorded) -> Step:
+        refused = next((key for key in (native, "temperature", "max_tokens") if key in request.body), "")
+        if refused == "max_tokens" and provider == "anthropic":
+            refused = ""
+        if not refused:
+            return Step(text="fine", hang_s=0.01)
+        return Step(status=400, body=error(provider, f"unsupported parameter: {refused}"), hang_s=0.05)
+
+    async with Upstream([model]) as server, client_for(provider, server.base_url(provider)) as client:
+        replies = await asyncio.gather(*(client.complete(with_schema(temperature=0.5)) for _ in range(4)))
+    assert [reply.text for reply in replies] == ["fine"] * 4
 
 
 async def test_a_server_that_refuses_everything_ends() -> None:

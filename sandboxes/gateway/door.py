@@ -22,6 +22,7 @@ from sandboxes.gateway.policy import DoorPolicy, Provider, ProviderFailure, Tall
 from sandboxes.gateway.relay import Note, Relay, failed_answer
 from sandboxes.gateway.requests import read_json
 from sandboxes.gateway.upstream import UpstreamClient, UpstreamFailed
+from sandboxes.guard import finish
 
 log = structlog.get_logger(__name__)
 
@@ -49,20 +50,23 @@ class ModelDoor:
         return self._token
 
     async def listen(self, sockets: Path) -> None:
-        """Open the socket below `sockets`; raises `SandboxError`."""
-        self._listener = await Listener.start(sockets, self._handle)
-        self._socket = self._listener.socket
+        """Open the socket below `sockets`; raises `SandboxError`. Cancelled, it is there to be closed all the same."""
+        await finish(self._listen(sockets))
 
     def tally(self) -> Tally:
         """What went through so far."""
         return self._ledger.tally
 
     async def close(self) -> Tally:
-        """Revoke; safe to call twice."""
+        """Revoke, to the end also when cancelled; safe to call twice."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            await listener.close()
+            await finish(listener.close())
         return self._ledger.tally
+
+    async def _listen(self, sockets: Path) -> None:
+        self._listener = await Listener.start(sockets, self._handle)
+        self._socket = self._listener.socket
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         started = time.monotonic()

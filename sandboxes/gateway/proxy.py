@@ -41,19 +41,25 @@ class ModelGateway:
         self._waits = waits or Waits(rng=random.Random())  # noqa: S311 - jitter, no secret
         self._concurrency = concurrency
         self._session: aiohttp.ClientSession | None = None
+        self._starting = asyncio.Lock()
         self._clients: dict[tuple[str, str], UpstreamClient] = {}
         self._doors: set[_Door] = set()
 
     async def open(self, attempt_id: str, policy: DoorPolicy) -> ModelDoor:
         """A new door for one attempt; raises `SandboxError` if its socket cannot be made."""
-        if self._session is None:
-            self._session = self._connect()
-            dead = await asyncio.to_thread(remove_dead, self._sockets)
-            if dead:
-                log.info("removed dead gateway sockets", doors=dead)
+        async with self._starting:  # a door that is being made beside us would look dead
+            if self._session is None:
+                dead = await asyncio.to_thread(remove_dead, self._sockets)
+                if dead:
+                    log.info("removed dead gateway sockets", doors=dead)
+                self._session = self._connect()
         door = _Door(attempt_id, policy, self._client(policy), self._doors)
-        await door.listen(self._sockets)
         self._doors.add(door)
+        try:
+            await door.listen(self._sockets)
+        except BaseException:
+            await door.close()
+            raise
         return door
 
     async def close(self) -> None:

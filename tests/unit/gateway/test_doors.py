@@ -6,6 +6,8 @@ import asyncio
 import random
 import stat
 import tempfile
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +16,10 @@ import aiohttp
 import pytest
 import structlog
 
+from sandboxes.gateway import listener, proxy
 from sandboxes.gateway.fake import FakeDoor, FakeGateway
 from sandboxes.gateway.gateway import Gateway
-from sandboxes.gateway.listener import PATH_BYTES, remove_dead
+from sandboxes.gateway.listener import PATH_BYTES, make_folder, remove_dead
 from sandboxes.gateway.policy import ProviderFailure, Tally
 from sandboxes.gateway.proxy import ModelGateway
 from sandboxes.gateway.upstream import Waits
@@ -199,3 +202,64 @@ async def _read_slowly(sandbox: Client) -> bytes:
             got += chunk
             await asyncio.sleep(0.005)
     return bytes(got)
+
+
+async def test_doors_opened_side_by_side_are_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def slow_removal(sockets: Path) -> list[str]:
+        order.append("looking")
+        time.sleep(0.05)
+        order.append("looked")
+        return remove_dead(sockets)
+
+    def making(sockets: Path) -> Path:
+        order.append("made")
+        return make_folder(sockets)
+
+    monkeypatch.setattr(proxy, "remove_dead", slow_removal)
+    monkeypatch.setattr(listener, "make_folder", making)
+    gateway = ModelGateway(tmp_path)
+    await asyncio.gather(*(gateway.open(f"a-{number}", POLICY) for number in range(3)))
+    await gateway.close()
+    assert order == ["looking", "looked", "made", "made", "made"]
+
+
+async def test_opening_that_is_cancelled_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = threading.Event()
+
+    def slow(sockets: Path) -> Path:
+        began.set()
+        time.sleep(0.05)
+        return make_folder(sockets)
+
+    monkeypatch.setattr(listener, "make_folder", slow)
+    gateway = ModelGateway(tmp_path)
+    opening = asyncio.create_task(gateway.open("a-1", POLICY))
+    await asyncio.to_thread(began.wait, 5)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    await asyncio.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
+    await gateway.close()
+
+
+async def test_closing_that_is_cancelled_revokes_all_the_same(tmp_path: Path) -> None:
+    async with (
+        Upstream([Step(hang_s=5)]) as server,
+        opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
+    ):
+        asked = asyncio.create_task(sandbox.ask("chat"))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        closing = asyncio.create_task(sandbox.door.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(aiohttp.ClientError):
+            await asked

@@ -67,8 +67,10 @@ class BubblewrapSandbox:
         try:
             yield box
         finally:
-            await finish(box.halt())
-            self._open.discard(spec.attempt_id)
+            try:
+                await finish(box.halt())
+            finally:
+                self._open.discard(spec.attempt_id)
 
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """As `Sandbox.sweep`: processes died with their honed; its control groups are left to remove."""

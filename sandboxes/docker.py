@@ -103,11 +103,13 @@ class DockerSandbox:
             self._engine = None  # the next one asks anew: perhaps another engine answers, or the image was replaced
             raise
         finally:
-            if box is not None:
-                await finish(box.halt())
-            self._open.discard(spec.attempt_id)
-            if client is not None:
-                client.close()
+            try:
+                if box is not None:
+                    await finish(box.halt())
+            finally:
+                self._open.discard(spec.attempt_id)
+                if client is not None:
+                    client.close()
 
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """As `Sandbox.sweep`: ours that are not kept nor open here, and anybody's past their deadline."""

@@ -48,8 +48,7 @@ async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable
     finally:
         if look is not None:
             look.cancel()
-            with suppress(asyncio.CancelledError):
-                await look
+            await asyncio.wait({look})  # unlike awaiting it, this cannot be mistaken for our own cancellation
 
 
 async def _look(disk: Callable[[], str]) -> str:

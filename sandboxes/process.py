@@ -76,10 +76,12 @@ class ProcessSandbox:
             box.link_tools()
             yield box
         finally:
-            await finish(box.halt())
-            self._open.discard(spec.attempt_id)
-            if server is not None:
-                server.close()
+            try:
+                await finish(box.halt())
+            finally:
+                self._open.discard(spec.attempt_id)
+                if server is not None:
+                    server.close()
 
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """As `Sandbox.sweep`: processes that carry our marker."""

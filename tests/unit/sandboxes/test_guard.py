@@ -80,6 +80,25 @@ async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
     assert not end.cancelled()
 
 
+async def test_a_cancellation_while_the_last_look_is_given_up_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stubborn(_: object) -> str:
+        try:
+            await asyncio.sleep(5)
+        finally:
+            await asyncio.sleep(0.05)
+        return ""
+
+    monkeypatch.setattr(guard, "_look", stubborn)
+    end = never()
+    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: ""))
+    await asyncio.sleep(0.01)
+    end.set_result(0)
+    await asyncio.sleep(0.02)
+    watch.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watch
+
+
 async def test_finish_outlasts_every_cancellation() -> None:
     done = []
 

@@ -19,17 +19,19 @@ from tests.real_model.families import FAMILIES, SIZES, Family, answers, write
 from tests.real_model.long_prompt import too_long
 from tests.real_model.model import HOME, bring, served
 
-WIDTH = 150
+WIDTH = 220
 SHOWN = ("selection", "test")
 ITSELF, CONTROL = "SmolLM2 itself", "copy the failures"
 CAVEAT = f"""
 What these figures do not show: that the method works. A 135 M model follows examples, hardly instructions; as its own
-optimizer it mostly writes edits that cannot be applied. The gate sees no step under {1 / SIZES["selection"]:.2f} here,
-each row is a single run without repeats, and the optimizer's sampling differs from run to run. The control copies
-answers that a real optimizer never sees: what it gains is what plain examples are worth, and any claim for an optimizer
-needs it beside it.
+optimizer it mostly writes replies that are cut, or edits that cannot be applied. The gate sees no step under
+{1 / SIZES["selection"]:.2f} and is easily fooled by so few tasks: what it accepts may cost on the sealed test.
+Each row is a single run without repeats, and the optimizer's sampling differs from run to run. The control copies
+answers that a real optimizer never sees: what it gains is what plain examples are worth, and any claim for an
+optimizer needs it beside it.
 What they do show: the whole loop with a model that nobody scripted: noise, unusable replies dropped aloud, real token
-counts, a prompt beyond the context under a name of its own, and a gate that keeps only what measured better.
+counts, a prompt beyond the context under a name of its own, and a gate that keeps only what measured better on the
+selection split.
 "rejected" counts edits that the gate rejected or that would have changed nothing; "dropped" counts replies.
 """
 

@@ -109,7 +109,7 @@ temperature = 0.0
 model = "smollm2-135m-instruct"
 base_url = "{optimizer}"
 api_key_env = "REAL_MODEL_KEY"
-max_output_tokens = 700
+max_output_tokens = 450
 temperature = 0.7
 
 [train]

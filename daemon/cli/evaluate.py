@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
@@ -153,7 +154,7 @@ def _render(console: Console, report: EvaluationReport, parts: Parts, commit: st
     for result in report.results:
         record = result.record
         score = "invalid" if record.score is None else f"{record.score:.2f}"
-        table.add_row(record.task_id, record.outcome, score, plain(record.feedback or record.detail))
+        table.add_row(record.task_id, record.outcome, score, Text(plain(record.feedback or record.detail)))
     console.print(table)
     at = f" at {commit[:10]}" if commit else ""
     value = report.measured.score

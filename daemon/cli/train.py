@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
@@ -132,7 +133,7 @@ def _usage(usage: Any) -> dict[str, Any]:
 def render_report(console: Console, report: RunReport, parts: Parts) -> None:
     """The result for people: edits and why, scores, commits, cost."""
     console.print()
-    console.print(f"[bold]{report.skill}[/]: {report.ended}")
+    console.print(Text.assemble((plain(report.skill), "bold"), f": {plain(report.ended)}"))
     console.print(edits_table(report))
     console.print(scores_table(report, f"{parts.harness.name}"))
     branch = parts.history.branch.removeprefix("refs/heads/")
@@ -153,8 +154,9 @@ def edits_table(report: RunReport) -> Table:
     table = Table("step", "fate", "edit", "why", box=None, pad_edge=False, title="proposed edits", title_justify="left")
     for fate in report.edits:
         text = plain(" ".join((fate.edit.content or fate.edit.target).split()))
-        style = {"accepted": "green", "rejected": "red"}.get(fate.fate, "yellow")
-        table.add_row(str(fate.step), f"[{style}]{fate.fate}[/]", _short(f"{fate.edit.op}: {text}"), plain(fate.reason))
+        fate_cell = Text(fate.fate, style={"accepted": "green", "rejected": "red"}.get(fate.fate, "yellow"))
+        # `Text`, never a plain string: brackets in what a model wrote are no markup.
+        table.add_row(str(fate.step), fate_cell, Text(_short(f"{fate.edit.op}: {text}")), Text(plain(fate.reason)))
     return table
 
 

@@ -199,8 +199,7 @@ def _check(config: Config) -> list[Finding]:
     """What no single value shows: values against each other, and texts that must have a form."""
     wrong: list[Finding] = []
     train, target = config.train, config.target
-    parts = config.skill.path.rstrip("/").split("/")
-    if any(part in ("", ".", "..") or "\\" in part for part in parts):
+    if not is_inside(config.skill.path):
         wrong.append((("skill", "path"), "must be a folder inside the repository, such as `skills/my-skill`"))
     if min(config.tasks.split) < 1:
         wrong.append((("tasks", "split"), "must have three shares of at least 1: train, selection, test"))
@@ -214,6 +213,11 @@ def _check(config: Config) -> list[Finding]:
     for name, section in (("target", target), ("optimizer", config.optimizer)):
         wrong += [((name, key), what) for key, what in _check_model(section)]
     return wrong
+
+
+def is_inside(path: str) -> bool:
+    """The path is a plain relative POSIX path that stays inside."""
+    return not any(part in ("", ".", "..") or "\\" in part for part in path.rstrip("/").split("/"))
 
 
 def _check_model(section: ModelSection) -> list[tuple[str, str]]:

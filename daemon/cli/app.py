@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
+from typer.rich_utils import rich_format_error
 
 from daemon import __version__, logs
 from daemon.cli import demo, doctor, evaluate, init, log, setup, train
+from daemon.cli.output import error_line
 
 app = typer.Typer(
     name="honed",
@@ -48,4 +52,14 @@ for _verbs in (init, setup, doctor, train, evaluate, log, demo):
 
 def main() -> None:
     """Entry point of the `honed` command."""
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end a run
+    try:
+        code = app(standalone_mode=False)
+    except typer.TyperException as error:
+        rich_format_error(error)  # type: ignore[arg-type] # the base class that Typer exports is never raised itself
+        if "--json" in sys.argv[1:]:
+            error_line("usage", " ".join(error.format_message().split()))
+        code = error.exit_code
+    sys.exit(code)

@@ -12,9 +12,10 @@ import typer
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
-from daemon.config import ConfigError
+from daemon.config import ConfigError, is_inside
 from daemon.config_template import render_default
 from skills_repo.skill import initial_skill
+from skills_repo.validate import MAX_NAME, NAME
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +69,13 @@ async def _init(output: Output, asked: _Asked) -> None:
 
 def _write(asked: _Asked) -> list[Path]:
     folder = asked.config.parent
+    name = PurePosixPath(asked.skill).name
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME or not is_inside(asked.skill):
+        msg = (
+            f"--skill {asked.skill!r}: must be a folder inside the repository whose name has lowercase letters, "
+            "digits and single hyphens, such as skills/my-skill"
+        )
+        raise ConfigError(msg)
     if asked.config.exists():
         msg = f"{asked.config}: exists already: edit it, or give another --config"
         raise ConfigError(msg)
@@ -84,7 +92,6 @@ def _write(asked: _Asked) -> list[Path]:
     files = {asked.config: text}
     skill_file = folder / asked.skill / "SKILL.md"
     if not skill_file.exists():
-        name = PurePosixPath(asked.skill).name
         files[skill_file] = initial_skill(name, asked.description or f"How to do {name} tasks.").text
     tasks = folder / "tasks" / "tasks.jsonl"
     if not tasks.exists():

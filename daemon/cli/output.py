@@ -28,6 +28,12 @@ def plain(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", redact(text))
 
 
+def error_line(kind: str, message: str) -> None:
+    """What went wrong as the one JSON line on stdout that `--json` promises."""
+    sys.stdout.write(json.dumps({"error": {"kind": kind, "message": redact(message)}}) + "\n")
+    sys.stdout.flush()
+
+
 class Output:
     """One verb's output."""
 
@@ -62,5 +68,4 @@ class Output:
         """The one line that says what went wrong and what mends it."""
         self.progress.print(Text.assemble(("honed: ", "bold red"), plain(line)))
         if self.as_json:
-            sys.stdout.write(json.dumps({"error": {"kind": kind, "message": redact(line)}}) + "\n")
-            sys.stdout.flush()
+            error_line(kind, line)

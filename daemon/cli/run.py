@@ -7,10 +7,12 @@ Exit codes: 0 done; 1 the job could not be done; 2 bad input (configuration, tas
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+import structlog
 import typer
 
 from daemon.config import ConfigError
@@ -27,16 +29,18 @@ from skills_repo.skill import SkillError
 if TYPE_CHECKING:
     from daemon.cli.output import Output
 
-BAD_INPUT, STOPPED, INTERRUPTED = 2, 3, 130
+FAILED, BAD_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
+
+log = structlog.get_logger(__name__)
 
 _EXIT_CODES: dict[type[Exception], tuple[str, int]] = {
     ConfigError: ("config", BAD_INPUT),
     TaskError: ("tasks", BAD_INPUT),
     SkillError: ("skill", BAD_INPUT),
     RepositoryError: ("repository", BAD_INPUT),
-    JournalError: ("journal", 1),
-    SetupError: ("setup", 1),
-    CliError: ("setup", 1),
+    JournalError: ("journal", FAILED),
+    SetupError: ("setup", FAILED),
+    CliError: ("setup", FAILED),
     ProviderError: ("provider", STOPPED),
     SandboxError: ("sandbox", STOPPED),
     RunStopped: ("stopped", STOPPED),
@@ -54,18 +58,36 @@ def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]]) -> 
         kind, code = next(row for cls, row in _EXIT_CODES.items() if isinstance(error, cls))
         output.error(kind, str(error))
         raise typer.Exit(code) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # whoever read our output has gone: nobody to tell
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        output.error("system", f"{place}{error.strerror or error} (check the path, its permissions and the disk)")
+        raise typer.Exit(FAILED) from None
+    except Exception as error:
+        log.exception("a fault of honed")
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        output.error("internal", f"a fault of honed: {what}: please report it with the lines above")
+        raise typer.Exit(FAILED) from None
     if code:
         raise typer.Exit(code)
 
 
 async def _with_signals(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int | None:
-    """SIGTERM and the first SIGINT cancel the work, so that sandboxes are stopped; a second SIGINT ends at once."""
+    """The first SIGTERM or SIGINT cancels the work, so that sandboxes are stopped; a SIGINT after it ends at once.
+
+    A second SIGTERM does nothing: supervisors repeat it, and a second cancel would break the clearing up.
+    """
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work())
+    stopping = False
 
     def stop() -> None:
-        loop.remove_signal_handler(signal.SIGINT)
-        task.cancel()
+        nonlocal stopping
+        if not stopping:
+            stopping = True
+            loop.remove_signal_handler(signal.SIGINT)
+            task.cancel()
 
     loop.add_signal_handler(signal.SIGINT, stop)
     loop.add_signal_handler(signal.SIGTERM, stop)

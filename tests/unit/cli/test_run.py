@@ -1,0 +1,77 @@
+"""What a verb's coroutine ends in: one line, one exit code, and time to clear up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+
+import pytest
+import typer
+
+from daemon.cli.output import Output
+from daemon.cli.run import FAILED, INTERRUPTED, run
+
+
+def ended(work: Callable[[], Awaitable[int | None]]) -> int:
+    async def coroutine() -> int | None:
+        return await work()
+
+    with pytest.raises(typer.Exit) as end:
+        run(Output(as_json=True), coroutine)
+    return end.value.exit_code
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    error: dict[str, str] = json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
+    return error
+
+
+def test_a_fault_of_honed_is_one_json_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> None:
+        raise LookupError("nobody\nthought of it")
+
+    assert ended(work) == FAILED
+    error = told(capsys)
+    assert error["kind"] == "internal"
+    assert "LookupError: nobody thought of it" in error["message"]
+
+
+def test_what_the_system_refuses_names_the_path(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> None:
+        raise PermissionError(13, "Permission denied", "/some/where")
+
+    assert ended(work) == FAILED
+    error = told(capsys)
+    assert error["kind"] == "system"
+    assert error["message"].startswith("/some/where: Permission denied")
+
+
+def test_a_reader_that_has_gone_is_told_nothing() -> None:
+    async def work() -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        run(Output(as_json=True), work)
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_repeated_sigterm_does_not_break_the_clearing_up(
+    first: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cleared: list[str] = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), first)
+            await asyncio.sleep(30)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(0.05)
+            cleared.append("all")
+
+    assert ended(work) == INTERRUPTED
+    assert cleared == ["all"]
+    assert told(capsys)["kind"] == "interrupted"

@@ -74,24 +74,33 @@ class BubblewrapRun:
     async def to_end(self, rooms: Rooms) -> Ended:
         """Run; nothing of it is left afterwards, also when cancelled."""
         inner = self._inner()
-        if self._setup.cgroups:
-            # Not in a thread: a few writes in memory, and nothing may be cancelled between making and remembering it.
-            self._group = make_cgroup(self._name, self._spec.limits)
-            if self._group is None:
-                message = f"cannot make the control group {self._name}: run `honed doctor`"
-                raise SandboxError(message)
         streams = Streams(rooms.folder, self._number, self._spec.limits.stream_bytes)
-        began = time.monotonic()
         try:
+            if self._setup.cgroups:
+                # Not in a thread: a few writes in memory, and nothing may be cancelled between making and keeping it.
+                self._group = make_cgroup(self._name, self._spec.limits)
+                if self._group is None:
+                    message = f"cannot make the control group {self._name}: run `honed doctor`"
+                    raise SandboxError(message)
+            began = time.monotonic()
             child = self._child = self._start(inner, streams)
             disk = partial(over_limit, rooms.both, self._spec.limits.workspace_bytes)
             stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=disk)
             wall_s = time.monotonic() - began
         finally:
-            await finish(self.settle())
-            streams.close()
-            oom = self._group is not None and await finish(asyncio.to_thread(self._drop_group, self._group))
+            oom = await finish(self._give_back(streams))
         return self._ended(stop, wall_s, streams, oom_seen=oom)
+
+    async def _give_back(self, streams: Streams) -> bool:
+        """End it all; True if something in the control group was killed for memory."""
+        oom = False
+        try:
+            await self.settle()
+        finally:
+            streams.close()
+            if self._group is not None:
+                oom = await asyncio.to_thread(self._drop_group, self._group)
+        return oom
 
     async def settle(self) -> None:
         """Kill, and wait until the namespace's first process is gone: the kernel ends all others before it."""
@@ -107,11 +116,14 @@ class BubblewrapRun:
             await asyncio.wait({child.end}, timeout=_GONE_S)
         if self._status_pump is not None:
             self._status_pump.read_now()
-        if self._init_fd is not None:
-            await _gone(self._init_fd)
-            os.close(self._init_fd)
-            self._init_fd = None
-        await child.drain()
+        try:
+            if self._init_fd is not None:
+                await _gone(self._init_fd)
+        finally:
+            if self._init_fd is not None:
+                os.close(self._init_fd)
+                self._init_fd = None
+            await child.drain()
 
     def _inner(self) -> tuple[str, ...]:
         inner = inner_argv(self._command, self._layout)
@@ -167,10 +179,13 @@ class BubblewrapRun:
 
     def _ended(self, stop: Stop | None, wall_s: float, streams: Streams, *, oom_seen: bool) -> Ended:
         assert self._child is not None
-        code = self._child.end.result()
-        if complaint := forwarder_failed(code, streams.stderr.path):
-            raise SandboxError(complaint)
-        ending, detail = self._ending(stop, code, streams, oom_seen=oom_seen)
+        code = None
+        ending, detail = Ending.LOST, self._child.trouble
+        if not detail:
+            code = self._child.end.result()
+            if complaint := forwarder_failed(code, streams.stderr.path):
+                raise SandboxError(complaint)
+            ending, detail = self._ending(stop, code, streams, oom_seen=oom_seen)
         return Ended(
             ending=ending,
             exit_code=code if ending is Ending.EXITED else None,

@@ -62,6 +62,13 @@ class Child:
         """Process id on the host; also that of its group and session."""
         return self._process.pid
 
+    @property
+    def trouble(self) -> str:
+        """Once it was settled: one line why its end or its output is not known, or nothing."""
+        if not self.end.done():
+            return "the killed process does not go away: is the host's disk stuck?"
+        return next((pump.problem for pump in self._pumps if pump.problem), "")
+
     def kill(self) -> None:
         """SIGKILL to the whole process group; nothing if it is gone."""
         with suppress(ProcessLookupError):
@@ -80,12 +87,14 @@ class Child:
 
 
 class Pump:
-    """Hands a pipe's data to `sink` as it comes; owns the pipe."""
+    """Hands a pipe's data to `sink` as it comes, up to the first that the sink refuses; owns the pipe."""
 
     def __init__(self, source: IO[bytes], sink: Callable[[bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._source = source
         self._sink = sink
+        self.problem = ""
+        """Why the sink took no more."""
         self.done: asyncio.Future[None] = self._loop.create_future()
         os.set_blocking(source.fileno(), False)
         self._loop.add_reader(source.fileno(), self._read)
@@ -100,9 +109,13 @@ class Pump:
             data = os.read(self._source.fileno(), _CHUNK)
         except BlockingIOError:
             return
-        if data:
+        if not data:
+            self.close()
+            return
+        try:
             self._sink(data)
-        else:
+        except OSError as error:
+            self.problem = f"the command's output cannot be kept: {error.strerror or error}"
             self.close()
 
     def close(self) -> None:

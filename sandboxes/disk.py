@@ -1,7 +1,12 @@
-"""How much disk a box's rooms take: polled while its command runs, because overlay and bind mounts have no quota."""
+"""How much disk a box's rooms take: polled while its command runs, because overlay and bind mounts have no quota.
+
+Also whether the host's disk has room at all: an agent that cannot write for lack of it must not be blamed.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 from sandboxes.sandbox import MIB
@@ -10,14 +15,28 @@ from sandboxes.walk import walk
 ENTRY_BYTES = 4096
 """Each thing counts at least this much, so that a flood of empty files is bounded too."""
 MAX_DEPTH = 128
+FREE_BYTES = 16 * MIB
+"""With less than this free, the host's disk counts as full."""
+_CLOSED = f"({os.strerror(errno.EACCES)})"
 
 
 def over_limit(rooms: tuple[Path, ...], limit_bytes: int) -> str:
-    """One line why the rooms together are over the limit, or nothing. Allocated blocks count, hard links once."""
+    """One line why the command must not go on: rooms over the limit together, or a full host; else nothing.
+
+    Allocated blocks count, hard links once.
+    """
     try:
-        return _measure(rooms, limit_bytes)
+        return _full(rooms) or _measure(rooms, limit_bytes)
     except OSError as error:
         return f"the size of workspace and out cannot be measured: {error.strerror}"
+
+
+def _full(rooms: tuple[Path, ...]) -> str:
+    for room in rooms:
+        disk = os.statvfs(room)
+        if disk.f_blocks and disk.f_bavail * disk.f_frsize < FREE_BYTES:
+            return f"the host's disk is full: make room where {room.parent.name} lies"
+    return ""
 
 
 def _measure(rooms: tuple[Path, ...], limit_bytes: int) -> str:
@@ -26,8 +45,8 @@ def _measure(rooms: tuple[Path, ...], limit_bytes: int) -> str:
     for room in rooms:
         for entry in walk(room, max_depth=MAX_DEPTH):
             if entry.info is None:
-                if entry.problem.startswith("deeper"):
-                    return f"{room.name}: {entry.path} is {entry.problem}"
+                if entry.problem.startswith("deeper") or entry.problem.endswith(_CLOSED):
+                    return f"{room.name} cannot be measured: {entry.path}: {entry.problem}"
                 continue
             key = (entry.info.st_dev, entry.info.st_ino)
             if entry.info.st_nlink > 1 and key in seen:

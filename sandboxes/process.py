@@ -182,16 +182,18 @@ def with_sources(text: str, mounts: tuple[Mount, ...]) -> str:
 
 
 def _ended(stop: Stop | None, child: Child, streams: Streams, wall_s: float) -> Ended:
-    code = child.end.result()
-    if stop is not None:
+    code = None
+    if child.trouble:
+        ending, detail = Ending.LOST, child.trouble
+    elif stop is not None:
         ending, detail = stop.ending, stop.detail
-    elif code == -signal.SIGKILL:
+    elif (returned := child.end.result()) == -signal.SIGKILL:
         ending, detail = Ending.KILLED, "killed by SIGKILL"
     else:
-        ending, detail = Ending.EXITED, ""
+        ending, detail, code = Ending.EXITED, "", returned if returned >= 0 else 128 - returned
     return Ended(
         ending=ending,
-        exit_code=(code if code >= 0 else 128 - code) if ending is Ending.EXITED else None,
+        exit_code=code,
         wall_s=wall_s,
         stdout=streams.stdout.path,
         stderr=streams.stderr.path,

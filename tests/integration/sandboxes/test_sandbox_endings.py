@@ -226,6 +226,16 @@ async def test_cancelling_at_any_moment_leaves_nothing(engine: Engine, tmp_path:
     await eventually_gone(word)
 
 
+async def test_cancelling_again_and_again_leaves_nothing(engine: Engine, tmp_path: Path) -> None:
+    word = f"{MARK}-{time.time_ns()}"
+    async with engine.box(tmp_path) as box, running(box, f"echo x >ready; sleep 600 # {word}") as task:
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0.001)
+        assert task.cancelled()
+    await eventually_gone(word)
+
+
 async def test_leaving_the_box_stops_what_runs(engine: Engine, tmp_path: Path) -> None:
     word = f"{MARK}-{time.time_ns()}"
     async with engine.box(tmp_path) as box:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import errno
 import os
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sandboxes import walk as walking
-from sandboxes.disk import ENTRY_BYTES, MAX_DEPTH, over_limit
+from sandboxes.disk import ENTRY_BYTES, FREE_BYTES, MAX_DEPTH, over_limit
 from sandboxes.sandbox import MIB
 from sandboxes.walk import FOLDER_FLAGS, open_folder, walk
 
@@ -124,3 +127,29 @@ def test_disk_refuses_a_tree_it_cannot_measure(tmp_path: Path) -> None:
 
     assert "deeper" in over_limit((tmp_path,), 1024 * MIB)
     assert "cannot be measured" in over_limit((tmp_path / "missing",), MIB)
+
+
+def test_disk_that_is_full_is_the_hosts_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = os.statvfs(tmp_path)
+    assert over_limit((tmp_path,), MIB) == ""
+    left = FREE_BYTES // free.f_frsize
+    for blocks, problem in ((left - 1, "the host's disk is full: make room"), (left, "")):
+        found = SimpleNamespace(f_blocks=free.f_blocks, f_frsize=free.f_frsize, f_bavail=blocks)
+        monkeypatch.setattr(os, "statvfs", partial(_always, found))
+        assert over_limit((tmp_path,), MIB)[:34] == problem
+
+
+def _always(answer: object, _: object) -> object:
+    return answer
+
+
+def test_a_folder_closed_to_us_cannot_hide_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "closed").mkdir()
+
+    def refused(root_fd: int, parts: tuple[str, ...]) -> int:
+        if parts:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return open_folder(root_fd, parts)
+
+    monkeypatch.setattr(walking, "open_folder", refused)
+    assert "closed: cannot be entered" in over_limit((tmp_path,), MIB)

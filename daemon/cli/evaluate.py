@@ -14,11 +14,11 @@ from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
 from daemon.cli.run import run
-from daemon.config import Config, TargetSection, load_config
+from daemon.config import Config, ConfigError, TargetSection, load_config
 from daemon.optimizer.evaluate import EvaluationReport, evaluate
 from daemon.optimizer.gate import GateRule
 from daemon.preflight import check_target
-from daemon.wiring import Parts, open_parts
+from daemon.wiring import Parts, is_simulated, open_parts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,12 +72,18 @@ class _Settings:
         """`[target]` with what the options replace."""
         changes: dict[str, Any] = {}
         if self.harness:
-            changes["harness"] = self.harness
-            changes["provider"] = {"codex": "openai", "claude-code": "anthropic"}.get(
-                self.harness, config.target.provider
-            )
+            provider = {"codex": "openai", "claude-code": "anthropic"}.get(self.harness, config.target.provider)
+            changes |= {"harness": self.harness, "provider": provider}
+            if provider != config.target.provider and not is_simulated(config.target):
+                if not self.model:
+                    msg = f"--harness {self.harness} asks another provider than [target]'s: give its --model too"
+                    raise ConfigError(msg)
+                # Address, key and price are [target]'s own provider's: no other one may see that key.
+                changes |= {"base_url": None, "api_key_env": None, "price": None}
         if self.model:
             changes["model"] = self.model
+            if self.model != config.target.model:
+                changes["price"] = None
         return config.target.model_copy(update=changes)
 
 

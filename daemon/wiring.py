@@ -6,7 +6,9 @@ directory, so that a sweep takes only what is ours; everything opened here is cl
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -139,12 +141,11 @@ async def open_parts(
 ) -> AsyncIterator[Parts]:
     """Open everything for one verb; `harness` replaces `[target]` (another agent on the same tasks)."""
     target = harness or config.target
-    tasks = open_tasks(config)
+    tasks = await asyncio.to_thread(open_tasks, config)
     state = state_folder(config)
     async with AsyncExitStack() as stack:
-        state.mkdir(parents=True, exist_ok=True)
-        state.joinpath(".gitignore").write_text("*\n")
         stack.enter_context(state_lock(state))
+        scratch = await asyncio.to_thread(_lay_state, state)
         journal = SqliteJournal(state / "journal.sqlite")
         stack.push_async_callback(journal.close)
         simulated = await _simulated(stack, target, config)
@@ -156,8 +157,6 @@ async def open_parts(
         await journal.abandon_attempts(await journal.unfinished_attempts())
         facts = await sandbox.facts() if sandbox else None
         agent, canary = [await _harness(stack, target, one, sandbox, config) for one in (upstream, impatient(upstream))]
-        scratch = state / "scratch"
-        scratch.mkdir(exist_ok=True)
         rollouts = Rollouts(
             agent,
             partial(score_task, context=Context(sandbox, scratch, limits_of(config))),
@@ -190,6 +189,15 @@ async def open_parts(
             swept=swept,
             loud=loud,
         )
+
+
+def _lay_state(state: Path) -> Path:
+    """Keep the state folder out of git; returns its scratch folder, without what a dead process left in it."""
+    state.joinpath(".gitignore").write_text("*\n", encoding="utf-8")
+    scratch = state / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(exist_ok=True)
+    return scratch
 
 
 def _client(

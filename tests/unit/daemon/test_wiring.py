@@ -94,6 +94,16 @@ async def test_chat_alone_opens_no_engine_and_state_is_not_committed(
         assert await parts.history.dirty() == ()
 
 
+async def test_a_dead_process_s_scratch_is_gone_and_the_next_one_has_its_own(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    left = config.file.parent / ".honed" / "scratch" / "honed-verify-x" / "tests"
+    left.mkdir(parents=True)
+    async with open_parts(config, Silent()):
+        assert list((config.file.parent / ".honed" / "scratch").iterdir()) == []
+
+
 async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path) -> None:
     from daemon.journal.records import AttemptKey, RunRecord
     from daemon.journal.sqlite import SqliteJournal

@@ -14,7 +14,7 @@ import structlog
 from aiohttp import web
 
 from sandboxes.gateway.cleaning import clean
-from sandboxes.gateway.dialects import Dialect, Refusal, error_json, final_status, route
+from sandboxes.gateway.dialects import Refusal, error_json, final_status, route
 from sandboxes.gateway.headers import presents
 from sandboxes.gateway.ledger import Ledger
 from sandboxes.gateway.listener import Listener
@@ -74,9 +74,10 @@ class ModelDoor:
         try:
             return await self._serve(request, note)
         except Refusal as refusal:
-            self._ledger.refuse(refusal.what)
-            note.refusal = refusal.what
-            return self._refused(refusal, route(request.method, request.path))
+            return self._refused(request, refusal, note)
+        except RecursionError:  # the body is read by recursion, and no CLI's request nests like that
+            too_deep = Refusal("body: nested too deeply", "the request's body nests too deeply")
+            return self._refused(request, too_deep, note)
         except UpstreamFailed as failure:
             self._ledger.failed(failure.kind, failure.line)
             note.failure = failure.kind
@@ -112,7 +113,10 @@ class ModelDoor:
             why = f"this attempt may use the model {self._policy.model!r} only, not {name!r}"
             raise Refusal(f"model: {name}", why)
 
-    def _refused(self, refusal: Refusal, dialect: Dialect | None) -> web.Response:
+    def _refused(self, request: web.BaseRequest, refusal: Refusal, note: Note) -> web.Response:
+        self._ledger.refuse(refusal.what)
+        note.refusal = refusal.what
+        dialect = route(request.method, request.path)
         provider: Provider = dialect.provider if dialect else self._policy.upstream.provider
         status = refusal.status or final_status(provider)
         body = error_json(provider, refusal.message, code="honed_policy", status=status)

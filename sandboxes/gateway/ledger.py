@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from sandboxes.gateway.usage import Counts
 
 NOTES = 200
-"""Refusals and removals kept for each door: an agent that asks for ever must not fill our memory."""
+"""Refusals and removals kept for each door: an agent that asks for ever must not fill our memory.
+
+The first refusal at each cap is kept in any case: the attempt's verdict rests on it.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class Ledger:
 
     def refuse(self, what: str) -> None:
         """Note a refusal."""
-        if len(self._tally.refusals) >= NOTES:
+        known = self._tally.refusals
+        if len(known) >= NOTES and (what in known or not what.startswith("cap:")):
             return
         self._tally = replace(self._tally, refusals=(*self._tally.refusals, what))
 

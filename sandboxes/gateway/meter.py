@@ -67,6 +67,7 @@ class StreamMeter:
             return
         body = _object(event.data)
         kind = body.get("type")
+        kind = kind if isinstance(kind, str) else ""
         if event.name in {"", "message"} and kind in _PREAMBLE:
             self.substantial = False
         if kind == "error" or "error" in body:

@@ -52,6 +52,7 @@ def _reference(node: dict[str, Any]) -> str | None:
     if image is not None and not (isinstance(address, str) and address.startswith("data:")):
         return "image_url"
     source = node.get("source")
-    if isinstance(source, dict) and source.get("type") not in _INLINE_SOURCES:
-        return f"source {str(source.get('type'))[:20]}"
+    kind = source.get("type") if isinstance(source, dict) else "text"
+    if not isinstance(kind, str) or kind not in _INLINE_SOURCES:
+        return f"source {str(kind)[:20]}"
     return None

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 DEFAULT_OUTPUT = 32_000
 """Output tokens reserved where a request declares no bound."""
+_MOST = 1_000_000_000
+"""Of what a request declares: larger numbers only break the arithmetic."""
 SLOW_CLIENT_S = 60.0
 """A client that takes nothing for so long is given up: it holds a slot that others wait for."""
 _AS_IT_IS = {ProviderFailure.BAD_REQUEST, ProviderFailure.CONTEXT_LENGTH, ProviderFailure.MODEL_NOT_FOUND}
@@ -145,9 +147,9 @@ async def _masked(live: Live, upstream: Upstream) -> AsyncIterator[bytes]:
 
 def _reserve(body: dict[str, Any], size: int) -> Reserve:
     declared = [body.get(key) for key in ("max_output_tokens", "max_completion_tokens", "max_tokens")]
-    bounds = [value for value in declared if isinstance(value, int) and value > 0]
+    bounds = [min(value, _MOST) for value in declared if isinstance(value, int) and value > 0]
     choices = body.get("n")
-    times = choices if isinstance(choices, int) and choices > 1 else 1
+    times = min(choices, _MOST) if isinstance(choices, int) and choices > 1 else 1
     return Reserve(estimated_tokens(size), min(bounds, default=DEFAULT_OUTPUT) * times)
 
 

@@ -90,6 +90,14 @@ def test_preamble_is_nothing_a_client_acts_on() -> None:
     assert not unnamed.substantial
 
 
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("kind", ["[]", "{}", "1", "null"])
+def test_a_type_that_is_no_word_is_passed_over(dialect: Dialect, kind: str) -> None:
+    meter = StreamMeter(dialect)
+    meter.feed(f'data: {{"type": {kind}, "response": {kind}}}\n\n'.encode())
+    assert not meter.finished
+
+
 def test_usage_on_every_chunk_counts_once() -> None:
     chunks = [
         b'data: {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": %d}}\n\n' % n for n in (1, 2, 7)

@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandboxes.gateway import door as door_module
+from sandboxes.gateway.cleaning import clean
+from sandboxes.gateway.dialects import Dialect
+from sandboxes.gateway.ledger import NOTES
+from sandboxes.gateway.policy import Caps
+from sandboxes.gateway.relay import _reserve
 from sandboxes.gateway.requests import read_json
 from tests.support.gateway import DIALECTS, KEY, PATHS, PROVIDERS, Answer, Client, body, opened, policy
 from tests.support.upstream import Upstream
@@ -200,6 +207,55 @@ async def test_an_agent_that_asks_for_ever_does_not_fill_our_memory(tmp_path: Pa
         for _ in range(300):
             await sandbox.send("POST", "/v1/nope")
         assert len(sandbox.door.tally().refusals) == 200
+
+
+async def test_a_cap_is_noted_however_much_was_refused_before(tmp_path: Path) -> None:
+    only_one = policy("chat", "http://127.0.0.1:9/v1", caps=Caps(requests=0))
+    async with opened(tmp_path, only_one) as sandbox:
+        for _ in range(NOTES + 5):
+            await sandbox.send("POST", "/v1/nope")
+        for _ in range(2):
+            await sandbox.ask("chat")
+        refusals = sandbox.door.tally().refusals
+    assert refusals[NOTES:] == ("cap: requests",)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    ["[" * 700 + "]" * 700, '[{"content":' * 450 + "1" + "}]" * 450, '[{"source":{"type":[]}}]'],
+    ids=["deep lists", "deep blocks", "a type that is none"],
+)
+async def test_what_an_agent_sends_is_never_our_fault(tmp_path: Path, messages: str) -> None:
+    raw = f'{{"model":"m","max_tokens":1{"0" * 4000},"messages":{messages}}}'
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        await sandbox.send("POST", PATHS["chat"], data=raw)
+        assert sandbox.door.tally().failures == ()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                "type tools tool_choice content source image_url url file file_id name role environment".split()
+            )
+            | st.text(max_size=3),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(dialect=st.sampled_from(Dialect), messages=JSON, tools=JSON, choice=JSON)
+def test_any_json_can_be_cleaned_and_reserved_for(dialect: Dialect, messages: Any, tools: Any, choice: Any) -> None:
+    request = {"messages": messages, "input": messages, "tools": tools, "tool_choice": choice, "n": choice}
+    removed = clean(dialect, request, frozenset())
+    assert all(isinstance(name, str) for name in removed)
+    json.dumps(request)
+    assert _reserve({**request, "n": choice, "max_tokens": choice}, 100).tokens >= 25
 
 
 async def test_a_fault_of_ours_is_told_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,8 @@ def _completed(evidence: Evidence) -> Verdict | None:
         return None
     if trace.final_answer.strip():
         return Outcome.COMPLETED, ""
-    return Outcome.AGENT_EMPTY, "the agent ended without an answer"
+    # Nothing to score: where the last thing known is that the provider failed, it is to blame.
+    return _provider(evidence) or (Outcome.AGENT_EMPTY, "the agent ended without an answer")
 
 
 def _caps(evidence: Evidence) -> Verdict | None:
@@ -125,8 +126,11 @@ def _stopped(evidence: Evidence) -> Verdict | None:
 def _deadline(evidence: Evidence) -> Verdict | None:
     if evidence.ended.ending is not Ending.DEADLINE:
         return None
-    tally = evidence.tally
-    if tally.waiting_s >= min(SILENT_S, evidence.ended.wall_s / 2):
+    tally, wall_s = evidence.tally, evidence.ended.wall_s
+    if tally.held_up_by is not None and tally.held_up_s >= wall_s / 2:
+        cause = f"the provider's failures ({tally.held_up_by}) held the agent up for {tally.held_up_s:.0f} s"
+        return provider_outcome(tally.held_up_by), cause
+    if tally.waiting_s >= min(SILENT_S, wall_s / 2):
         return Outcome.UNREACHABLE, f"the provider had been silent for {tally.waiting_s:.0f} s at the deadline"
     if tally.usage.requests == 0:
         return Outcome.CLI_CRASHED, "the CLI got no model reply before the deadline; " + _stderr(evidence)

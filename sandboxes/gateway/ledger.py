@@ -104,9 +104,10 @@ class Ledger:
         fresh = tuple(name for name in dict.fromkeys(names) if name not in known)
         self._tally = replace(self._tally, removed_tools=(*known, *fresh)[:NOTES])
 
-    def retried(self) -> None:
-        """Note one more try of ours."""
-        self._tally = replace(self._tally, retries=self._tally.retries + 1)
+    def retried(self, kind: ProviderFailure, lost_s: float) -> None:
+        """Note one more try of ours: why, and the time that the failed one and the wait after it take."""
+        tally = self._tally
+        self._tally = replace(tally, retries=tally.retries + 1, held_up_s=tally.held_up_s + lost_s, held_up_by=kind)
 
     def failed(self, kind: ProviderFailure, line: str) -> None:
         """Note an upstream failure that is passed on."""

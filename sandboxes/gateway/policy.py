@@ -160,5 +160,9 @@ class Tally:
     retries: int = 0
     last_request_failed: bool = False
     """True if the newest finished request ended in an upstream failure."""
+    held_up_s: float = 0.0
+    """Seconds that requests spent in failed tries and in waiting for the next one."""
+    held_up_by: ProviderFailure | None = None
+    """What the last of those tries failed with."""
     waiting_s: float = 0.0
     """How long the provider had sent nothing for a request that was still running; 0 where none was."""

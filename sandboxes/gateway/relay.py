@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -66,7 +67,7 @@ class Relay:
         counts: Counts | None = None
         answered = False
         try:
-            async with self._client.exchange(call, lambda: self._retried(note)) as live:
+            async with self._client.exchange(call, partial(self._retried, note)) as live:
                 answered = True
                 ticket.hear()
                 try:
@@ -114,9 +115,9 @@ class Relay:
         note.failure = kind
         self._ledger.failed(kind, line)
 
-    def _retried(self, note: Note) -> None:
+    def _retried(self, note: Note, kind: ProviderFailure, lost_s: float) -> None:
         note.retries += 1
-        self._ledger.retried()
+        self._ledger.retried(kind, lost_s)
 
 
 def failed_answer(upstream: Upstream, failure: UpstreamFailed) -> web.Response:

@@ -86,11 +86,15 @@ class UpstreamClient:
         self._slots = asyncio.Semaphore(concurrency)
 
     @asynccontextmanager
-    async def exchange(self, call: Call, on_retry: Callable[[], None]) -> AsyncIterator[Live]:
-        """A live answer (status 2xx), or `UpstreamFailed`. The slot is free while waiting between tries."""
+    async def exchange(self, call: Call, on_retry: Callable[[ProviderFailure, float], None]) -> AsyncIterator[Live]:
+        """A live answer (status 2xx), or `UpstreamFailed`. The slot is free while waiting between tries.
+
+        `on_retry` is told what failed, and the seconds lost until the next try.
+        """
         plan = Plan(call.upstream.tries, call.upstream.retry_s)
         failed, waited = 0, 0.0
         while True:
+            began = time.monotonic()
             async with self._slots:
                 outcome = await self._try(call)
                 if isinstance(outcome, Live):
@@ -106,7 +110,7 @@ class UpstreamClient:
                 wait = next_wait(plan, failed=failed, waited_s=waited, asked_s=asked, rng=self._waits.rng)
             if wait is None:
                 raise _final(call.upstream, outcome, failed)
-            on_retry()
+            on_retry(outcome.kind, time.monotonic() - began + wait)
             await self._waits.sleep(wait)
             waited += wait
 

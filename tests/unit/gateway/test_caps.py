@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from sandboxes.gateway.dialects import Refusal
 from sandboxes.gateway.ledger import Ledger, Reserve
-from sandboxes.gateway.policy import Caps, DoorPolicy, Tally, Usage
+from sandboxes.gateway.policy import Caps, DoorPolicy, ProviderFailure, Tally, Usage
 from sandboxes.gateway.policy import Upstream as Target
 from sandboxes.gateway.usage import Counts
 from tests.support.gateway import DIALECTS, PRICE, PROVIDERS, opened, policy
@@ -164,3 +164,15 @@ async def test_silence_is_told_while_it_lasts(tmp_path: Path) -> None:
         assert tally.usage.requests == 0
         assert json.loads((await asked).content)["usage"]
         assert sandbox.door.tally().waiting_s == 0
+
+
+async def test_the_time_that_retries_take_is_told(tmp_path: Path) -> None:
+    refused = Step(status=429, body={}, headers={"retry-after": "7"})
+    async with (
+        Upstream([refused, Step()]) as server,
+        opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
+    ):
+        await sandbox.ask("chat")
+        tally = sandbox.door.tally()
+    assert (tally.retries, tally.held_up_by, tally.failures) == (1, ProviderFailure.RATE_LIMIT, ())
+    assert 7.0 <= tally.held_up_s < 10.0

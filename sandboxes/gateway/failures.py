@@ -72,6 +72,8 @@ _WORDING = (
         ),
     ),
 )
+_WINDOW = re.compile(r"maximum context length is (\d{1,9})\b")
+_OUTPUT = re.compile(r"\b(\d{1,9}) in the completion|tokens'? is too large: (\d{1,9})\b")
 _REMEDIES = {
     ProviderFailure.AUTH: "check {key}",
     ProviderFailure.QUOTA: "add credit to the account of {key}",
@@ -126,6 +128,13 @@ def classify(provider: Provider, status: int, headers: Mapping[str, str], body: 
 
 def classify_error(error: ErrorBody, status: int | None = None) -> ProviderFailure:
     """Name the failure from an error object and, outside streams, its status."""
+    kind = _named(error, status)
+    if kind is ProviderFailure.CONTEXT_LENGTH and _asks_too_much(error.message):
+        return ProviderFailure.BAD_REQUEST
+    return kind
+
+
+def _named(error: ErrorBody, status: int | None) -> ProviderFailure:
     for code in error.codes:
         kind = _CODES.get(code)
         if kind is not None and _plausible(kind, status):
@@ -172,6 +181,14 @@ def failure_error(
 ) -> ProviderError:
     """The same line as an exception."""
     return ProviderError(kind, failure_line(upstream, kind, status, detail), status=status)
+
+
+def _asks_too_much(message: str) -> bool:
+    """No prompt, however short, would leave room for the output asked for: that is the settings' fault."""
+    window, output = _WINDOW.search(message), _OUTPUT.search(message)
+    if window is None or output is None:
+        return False
+    return int(output[1] or output[2]) >= int(window[1])
 
 
 def _plausible(kind: ProviderFailure, status: int | None) -> bool:

@@ -24,6 +24,14 @@ def anthropic(kind: str, message: str = "") -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
+WINDOW = (
+    "This model's maximum context length is {} tokens. However, you requested {} tokens ({} in the messages, {} in the"
+    " completion). Please reduce the length of the messages or completion."
+)
+TOO_LARGE = (
+    "'max_tokens' or 'max_completion_tokens' is too large: {}. This model's maximum context length is {} tokens and"
+    " your request has {} input tokens."
+)
 TABLE: list[tuple[Provider, int, Any, ProviderFailure]] = [
     ("openai", 401, openai("Incorrect API key provided", "invalid_api_key"), F.AUTH),
     ("openai", 403, openai("Country not supported"), F.AUTH),
@@ -39,6 +47,10 @@ TABLE: list[tuple[Provider, int, Any, ProviderFailure]] = [
     ("openai", 400, openai("gpt-x is not a valid model ID"), F.MODEL_NOT_FOUND),
     ("openai", 400, openai("This model's maximum context length is 8192 tokens"), F.CONTEXT_LENGTH),
     ("openai", 400, openai("too much", "context_length_exceeded"), F.CONTEXT_LENGTH),
+    ("openai", 400, openai(WINDOW.format(2048, 2100, 1900, 200), "context_length_exceeded"), F.CONTEXT_LENGTH),
+    ("openai", 400, openai(WINDOW.format(2048, 8300, 108, 8192), "context_length_exceeded"), F.BAD_REQUEST),
+    ("openai", 400, openai(TOO_LARGE.format(1500, 2048, 600)), F.CONTEXT_LENGTH),
+    ("openai", 400, openai(TOO_LARGE.format(8192, 2048, 108)), F.BAD_REQUEST),
     ("openai", 400, openai("Unsupported parameter: 'temperature'"), F.BAD_REQUEST),
     ("openai", 400, openai("bad", "server_error"), F.BAD_REQUEST),
     ("openai", 400, {"error": "unexpected string"}, F.BAD_REQUEST),

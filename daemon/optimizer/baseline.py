@@ -26,7 +26,7 @@ async def measure_baseline(
     tools.observer.notify(PhaseStarted(0, "baseline", f"{len(tools.selection.tasks)} selection tasks"))
     results = await tools.selection.results(skill)
     figures = measured(results, tools.selection.rule)
-    if figures.score is None or figures.n < tools.selection.rule.min_valid * figures.of:
+    if figures.score is None or not tools.selection.rule.enough(figures.n, figures.of):
         failures = ", ".join(sorted({_failure(result.record) for result in results if not result.valid}))
         msg = f"only {figures.n} of {figures.of} selection tasks could be measured: {failures}"
         raise RunStopped(msg)

@@ -76,7 +76,7 @@ async def evaluate(
         usage=paid(results),
         reused=sum(result.reused for result in results),
         wall_s=time.monotonic() - started,
-        decisive=figures.n > 0 and figures.n >= rule.min_valid * figures.of,
+        decisive=rule.enough(figures.n, figures.of),
     )
 
 

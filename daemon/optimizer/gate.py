@@ -30,6 +30,14 @@ class GateRule:
     min_valid: float = 0.8
     """Smallest share of valid pairs to decide on."""
 
+    def enough(self, n: int, of: int) -> bool:
+        """Whether `n` valid results (or pairs) of `of` tasks may be decided on; none never may."""
+        return n > 0 and n >= self.least(of)
+
+    def least(self, of: int) -> int:
+        """The fewest valid results of `of` tasks to decide on."""
+        return math.ceil(self.min_valid * of - _TIE)
+
     def value(self, result: TaskResult) -> float:
         """What a valid result counts, 0..1."""
         hard = 1.0 if result.solved else 0.0
@@ -75,13 +83,21 @@ def mean(results: Sequence[TaskResult], rule: GateRule) -> float | None:
     return math.fsum(result.task.weight * rule.value(result) for result in valid) / weight
 
 
+Pair = tuple[TaskResult, TaskResult]
+"""One task's results under two skills."""
+
+
+def valid_pairs(first: Sequence[TaskResult], second: Sequence[TaskResult]) -> list[Pair]:
+    """The tasks with a score under both skills, by id: one that is invalid under either is left out of both."""
+    other = {result.task_id: result for result in second if result.valid}
+    ours = sorted((result for result in first if result.valid), key=lambda result: result.task_id)
+    return [(result, other[result.task_id]) for result in ours if result.task_id in other]
+
+
 def strict(baseline: Sequence[TaskResult], candidate: Sequence[TaskResult], rule: GateRule) -> Verdict:
     """Judge a candidate against the current skill over the tasks that both were asked."""
-    first = {result.task_id: result for result in baseline}
-    asked = sorted(set(first) | {result.task_id for result in candidate})
-    second = {result.task_id: result for result in candidate}
-    pairs = [(first[i], second[i]) for i in asked if i in first and i in second]
-    pairs = [(a, b) for a, b in pairs if a.valid and b.valid]
+    asked = {result.task_id for result in (*baseline, *candidate)}
+    pairs = valid_pairs(baseline, candidate)
     before, after = mean([a for a, _ in pairs], rule), mean([b for _, b in pairs], rule)
     fixed = tuple(b.task_id for a, b in pairs if b.solved and not a.solved)
     broken = tuple(b.task_id for a, b in pairs if a.solved and not b.solved)
@@ -91,8 +107,8 @@ def strict(baseline: Sequence[TaskResult], candidate: Sequence[TaskResult], rule
 
 
 def _rule(before: float | None, after: float | None, n: int, of: int, rule: GateRule) -> tuple[Ruling, str]:
-    if before is None or after is None or n < rule.min_valid * of - _TIE:
-        need = math.ceil(rule.min_valid * of - _TIE)
+    if before is None or after is None or not rule.enough(n, of):
+        need = max(1, rule.least(of))
         return "indecisive", f"only {n} of {of} tasks are valid under both skills, {need} are needed: nothing decided"
     words = f"{rule.metric} {before:.3f} -> {after:.3f} on {n} of {of} tasks"
     if after - before > _TIE:

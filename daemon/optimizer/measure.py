@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.optimizer.gate import GateRule, mean
+from daemon.optimizer.gate import GateRule, mean, valid_pairs
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import Task
@@ -38,6 +38,15 @@ def measured(results: Sequence[TaskResult], rule: GateRule) -> Measured:
         n=sum(result.valid for result in results),
         of=len(results),
     )
+
+
+def measured_in_pairs(
+    before: Sequence[TaskResult], after: Sequence[TaskResult], rule: GateRule
+) -> tuple[Measured, Measured]:
+    """The figures of two passes over the same split, each over the tasks that have a score in both."""
+    pairs = valid_pairs(before, after)
+    first, second = (measured(side, rule) for side in ([a for a, _ in pairs], [b for _, b in pairs]))
+    return first.model_copy(update={"of": len(before)}), second.model_copy(update={"of": len(after)})
 
 
 class Selection:

@@ -13,7 +13,8 @@ from typing import Any
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision
 from daemon.optimizer.gate import GateRule
-from daemon.optimizer.measure import Measured, measured
+from daemon.optimizer.measure import Measured, measured_in_pairs
+from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
@@ -33,7 +34,7 @@ class SealedTest:
     """Where its decisions stand: after the last step."""
 
     async def report(self, initial: Skill, best: Skill, clock: Callable[[], float]) -> tuple[Measured, Measured]:
-        """Before and after. An equal best skill costs nothing more."""
+        """Before and after, over the tasks with a score under both. An equal best skill costs nothing more."""
         reserved = {"initial": initial.digest, "best": best.digest}
         found = await self._find("test_reserved")
         if found is None:
@@ -43,8 +44,9 @@ class SealedTest:
             raise RunStopped(msg)
         final = await self._find("final")
         if final is None:
-            before = await self._score(initial)
-            after = before if best.digest == initial.digest else await self._score(best)
+            first = await self._results(initial)
+            second = first if best.digest == initial.digest else await self._results(best)
+            before, after = measured_in_pairs(first, second, self.rule)
             final = {"when": clock(), "before": before.model_dump(), "after": after.model_dump()}
             await self.journal.save_decision(Decision(self.run_id, self.step, "final", final))
         return Measured.model_validate(final["before"]), Measured.model_validate(final["after"])
@@ -53,6 +55,5 @@ class SealedTest:
         decision = await self.journal.find_decision(self.run_id, self.step, kind)
         return dict(decision.payload) if decision else None
 
-    async def _score(self, skill: Skill) -> Measured:
-        results = await self.rollouts.score(skill, self.tasks.open_test(), run_id=self.run_id)
-        return measured(results, self.rule)
+    async def _results(self, skill: Skill) -> tuple[TaskResult, ...]:
+        return await self.rollouts.score(skill, self.tasks.open_test(), run_id=self.run_id)

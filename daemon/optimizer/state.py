@@ -18,6 +18,8 @@ class State:
     skill: Skill
     score: float
     """Of the current skill on the selection split, by the gate's metric, when it was last judged."""
+    complete: bool
+    """The score is over the whole split: no task was left out of it."""
     best: Skill
     best_measured: Measured
     best_score: float
@@ -27,7 +29,7 @@ class State:
     @classmethod
     def initial(cls, skill: Skill, baseline: Measured, score: float) -> Self:
         """Before the first step: current is best."""
-        return cls(skill, score, skill, baseline, score)
+        return cls(skill, score, baseline.n == baseline.of, skill, baseline, score)
 
     def after(self, decision: StepDecision, candidate: Skill | None) -> Self:
         """One step on. `candidate` is the accepted skill."""
@@ -35,7 +37,8 @@ class State:
         verdict, found = decision.verdict, decision.measured
         if candidate is None or found is None or verdict is None or verdict.after is None:
             return state
-        state = replace(state, skill=candidate, score=verdict.after)
-        if verdict.after <= self.best_score:
+        state = replace(state, skill=candidate, score=verdict.after, complete=verdict.n == verdict.of)
+        # Who beats the best one in pairs is the best one: scores over other pairs of tasks do not compare.
+        if self.skill.digest != self.best.digest and verdict.after <= self.best_score:
             return state
         return replace(state, best=candidate, best_measured=found, best_score=verdict.after)

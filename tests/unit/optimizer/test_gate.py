@@ -92,3 +92,13 @@ def test_a_zero_baseline_is_a_score_like_any_other() -> None:
     """Fault of a peer: a stored score of 0.0 was read as no score."""
     verdict = judge([0, 0], [0, 0])
     assert (verdict.before, verdict.after, verdict.ruling) == (0.0, 0.0, "rejected")
+
+
+def test_enough_is_not_a_matter_of_binary_fractions() -> None:
+    """0.55 x 20 is 11.000000000000002 in floats: 11 valid tasks of 20 are enough all the same."""
+    for percent in range(1, 101):
+        for of in range(1, 121):
+            rule = GateRule(min_valid=percent / 100)
+            least = max(1, -(-percent * of // 100))
+            assert rule.enough(least, of)
+            assert not rule.enough(least - 1, of)

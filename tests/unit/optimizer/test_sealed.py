@@ -13,6 +13,7 @@ from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.gate import GateRule
 from daemon.optimizer.sealed import SealedTest
 from daemon.rollouts.stop import RunStopped
+from harnesses.outcome import Outcome
 from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, make_skill, task_set
 
 INITIAL, BEST = make_skill(), make_skill("- rule-a")
@@ -34,6 +35,16 @@ async def test_before_and_after_on_the_test_split_alone(tmp_path: Path) -> None:
     assert (before.score, before.n, before.of) == (0.0, 3, 3)
     assert (after.score, after.hard, after.soft) == (1.0, 1.0, 1.0)
     assert {task_id for _, task_id in world.harness.runs} == {"test-00", "test-01", "test-02"}
+
+
+async def test_a_task_that_is_invalid_under_one_skill_counts_for_neither(tmp_path: Path) -> None:
+    """Left out of one side alone, an easy task that could not be measured would look like a gain."""
+    sealed, world = await made(tmp_path)
+    world.harness.needs = {"test-01": ["rule-never"], "test-02": ["rule-never"]}
+    world.harness.failures["test-00"] = [Outcome.VERIFIER_FAILED]  # under the initial skill alone
+    before, after = await sealed.report(INITIAL, BEST, lambda: 1.0)
+    assert (before.score, before.n, before.of) == (0.0, 2, 3)
+    assert (after.score, after.n, after.of) == (0.0, 2, 3)
 
 
 async def test_an_unchanged_skill_is_scored_once(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Training:
         started = time.monotonic()
         self._check_splits()
         mark = self.fingerprint()
-        opened = await Opening(self.journal, self.history, self.skill, self.clock).open(mark.digest)
+        opened = await Opening(self.journal, self.history, self.skill, self.clock).open(mark)
         run_id = opened.run.run_id
         try:
             report = await _Loop(self, opened, mark, started).run()
@@ -82,6 +82,7 @@ class Training:
         optimizer = {
             "provider": self.client.provider,
             "model": self.client.model,
+            "host": self.knobs.optimizer_host,
             "temperature": str(self.knobs.temperature),
             "max_output_tokens": str(self.knobs.max_output_tokens),
         }
@@ -104,7 +105,7 @@ class _Loop:
         self._resumed = opened.resumed
         self._mark = mark
         self._started = started
-        self._head = opened.run.base_commit
+        self._head = opened.head
         self._commits: dict[int, tuple[str, ...]] = {}
         train, run_id = training.knobs.train, opened.run.run_id
         ids = [task.id for task in training.tasks.split("train")]
@@ -155,7 +156,7 @@ class _Loop:
         state = State.initial(initial, baseline, score)
         ended = f"{len(self._plans)} of {len(self._plans)} steps are done"
         for plan in self._plans:
-            if state.score >= 1.0:
+            if state.score >= 1.0 and state.complete:
                 ended = f"after step {plan.step - 1} the selection score is 1.0: a strict gate can find nothing better"
                 break
             state = await self._step(plan, state)

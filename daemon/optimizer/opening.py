@@ -13,6 +13,7 @@ import structlog
 
 from daemon.journal.journal import Journal
 from daemon.journal.records import RunRecord
+from daemon.optimizer.settings import Fingerprint
 from skills_repo.history import SkillHistory
 
 log = structlog.get_logger(__name__)
@@ -24,6 +25,8 @@ class Opened:
 
     run: RunRecord
     resumed: bool
+    head: str
+    """What the run's next commit goes on top of: on its base, others may have left commits beside the skill."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +38,36 @@ class Opening:
     skill: str
     clock: Callable[[], float]
 
-    async def open(self, fingerprint: str) -> Opened:
-        """Resume or begin. An unfinished run whose base somebody moved on from is ended, and that is said."""
+    async def open(self, fingerprint: Fingerprint) -> Opened:
+        """Resume or begin. Why an unfinished run is not resumed is said; one whose base was moved on from is ended."""
         head = await self.history.base()
-        found = await self.journal.find_open_run(self.skill, fingerprint)
+        found = await self.journal.find_open_run(self.skill, fingerprint.digest)
         if found is not None and await self._stands(found, head):
-            return Opened(found, resumed=True)
+            return Opened(found, True, head)
         if found is not None:
             log.warning("the skill was changed since the unfinished run began: a new run starts", run=found.run_id)
             await self.journal.end_run(found.run_id, "failed")
-        run = await self._new(fingerprint, head)
+        else:
+            await self._say_what_changed(fingerprint)
+        run = await self._new(fingerprint.digest, head)
         await self.journal.open_run(run)
-        return Opened(run, resumed=False)
+        return Opened(run, False, head)
+
+    async def _say_what_changed(self, fingerprint: Fingerprint) -> None:
+        """An unfinished run with another fingerprint stays as it is, for whoever changes back."""
+        unfinished = [run for run in await self.journal.find_runs(self.skill) if run.state == "open"]
+        if not unfinished:
+            return
+        run = unfinished[-1]
+        baseline = await self.journal.find_decision(run.run_id, 0, "baseline")
+        before = dict(baseline.payload["fingerprint"]) if baseline else {}
+        now = dict(fingerprint.parts)
+        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+        log.warning(
+            "the unfinished run had other settings: a new run starts",
+            run=run.run_id,
+            changed=changed if baseline else ["unknown: it ended before its baseline"],
+        )
 
     async def _new(self, fingerprint: str, head: str) -> RunRecord:
         earlier = await self.journal.find_runs(self.skill)

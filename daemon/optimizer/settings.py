@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
+from urllib.parse import urlsplit
 
 from daemon.config import Config, TrainSection
 from daemon.optimizer.gate import GateRule
@@ -26,6 +27,8 @@ class Knobs:
     """Of an optimizer reply."""
     temperature: float | None = None
     """Of the optimizer model; None: the provider's own."""
+    optimizer_host: str = ""
+    """Where the optimizer model is served (empty: the provider's own address): equal names elsewhere are others."""
 
     def limits(self, budget: int) -> EditLimits:
         """The bounds of a step."""
@@ -44,6 +47,7 @@ class Knobs:
             config.skill.max_chars,
             max_output_tokens=config.optimizer.max_output_tokens,
             temperature=config.optimizer.temperature,
+            optimizer_host=urlsplit(config.optimizer.base_url or "").hostname or "",
         )
 
 

@@ -51,6 +51,17 @@ async def test_a_perfect_selection_score_ends_the_run_in_words(tmp_path: Path) -
     assert report.ended == (f"after step {last.step} the selection score is 1.0: a strict gate can find nothing better")
 
 
+async def test_a_perfect_score_over_part_of_the_split_ends_nothing(tmp_path: Path) -> None:
+    """What could not be measured (a failure of ours) is not solved: there may be something to learn."""
+    world = small(tmp_path, min_valid=0.7)
+    world.harness.needs = {task_id: rules for task_id, rules in world.harness.needs.items() if "train" in task_id}
+    world.harness.needs["selection-00"] = ["rule-a"]
+    world.harness.failures["selection-00"] = [Outcome.VERIFIER_FAILED]
+    report = await world.training().run()
+    assert report.steps
+    assert report.accepted == 1
+
+
 async def test_a_skill_that_is_perfect_already_is_left_alone(tmp_path: Path) -> None:
     world = small(tmp_path)
     world.harness.needs = {}

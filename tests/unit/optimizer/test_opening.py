@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 
+import structlog
+
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision
 from daemon.optimizer.opening import Opening, run_id
+from daemon.optimizer.settings import Fingerprint
 from skills_repo.fake import FakeSkillRepository
 from skills_repo.history import Author, EditCommit
 from tests.support.optimizer import make_skill
 
 NAMED = Author("honed", "honed@localhost")
+F1, F2 = Fingerprint({"train.seed": "1", "harness": "chat"}), Fingerprint({"train.seed": "2", "harness": "chat"})
 
 
 def made() -> tuple[Opening, MemoryJournal, FakeSkillRepository]:
@@ -27,55 +31,81 @@ async def commit(history: FakeSkillRepository, run: str, step: int) -> str:
 
 async def test_the_same_start_has_the_same_id_and_another_has_another() -> None:
     first, second = made(), made()
-    opened = await first[0].open("f1")
-    assert opened.run.run_id == (await second[0].open("f1")).run.run_id
+    opened = await first[0].open(F1)
+    assert opened.run.run_id == (await second[0].open(F1)).run.run_id
     assert re.fullmatch(r"r[0-9a-f]{12}", opened.run.run_id)
     assert not opened.resumed
-    assert (await first[0].open("f2")).run.run_id != opened.run.run_id
+    assert (await first[0].open(F2)).run.run_id != opened.run.run_id
 
 
 async def test_an_open_run_is_resumed_and_an_ended_one_is_followed_by_the_next() -> None:
     opening, journal, _ = made()
-    first = await opening.open("f1")
-    again = await opening.open("f1")
+    first = await opening.open(F1)
+    again = await opening.open(F1)
     assert (again.run, again.resumed) == (first.run, True)
     await journal.end_run(first.run.run_id, "done")
-    second = await opening.open("f1")
+    second = await opening.open(F1)
     assert not second.resumed
-    assert second.run.run_id == run_id("f1", first.run.base_commit, 1)
+    assert second.run.run_id == run_id(F1.digest, first.run.base_commit, 1)
 
 
 async def test_a_run_is_resumed_on_top_of_its_own_commits() -> None:
     opening, journal, history = made()
-    run = (await opening.open("f1")).run
+    run = (await opening.open(F1)).run
     await commit(history, run.run_id, 1)
     await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
-    again = await opening.open("f1")
+    again = await opening.open(F1)
     assert (again.run.run_id, again.resumed) == (run.run_id, True)
     await journal.save_decision(Decision(run.run_id, 2, "step", {"outcome": "accepted"}))  # not committed yet
-    assert (await opening.open("f1")).resumed
+    assert (await opening.open(F1)).resumed
 
 
 async def test_a_person_who_changed_the_skill_begins_a_new_run() -> None:
     opening, journal, history = made()
-    run = (await opening.open("f1")).run
+    run = (await opening.open(F1)).run
     head = history.human_commit(make_skill("mine").files, "Mine")
-    opened = await opening.open("f1")
+    opened = await opening.open(F1)
     assert (opened.resumed, opened.run.base_commit) == (False, head)
     assert [r.state for r in await journal.find_runs() if r.run_id == run.run_id] == ["failed"]
 
 
 async def test_so_does_a_person_who_changed_it_after_the_runs_commits() -> None:
     opening, journal, history = made()
-    run = (await opening.open("f1")).run
+    run = (await opening.open(F1)).run
     await commit(history, run.run_id, 1)
     await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
     history.human_commit(make_skill("mine").files, "Mine")
-    assert not (await opening.open("f1")).resumed
+    assert not (await opening.open(F1)).resumed
 
 
 async def test_a_commit_that_leaves_the_skill_alone_does_not() -> None:
     opening, _, history = made()
-    run = (await opening.open("f1")).run
-    history.human_commit(make_skill().files, "Something else")
-    assert (await opening.open("f1")).run.run_id == run.run_id
+    run = (await opening.open(F1)).run
+    head = history.human_commit(make_skill().files, "Something else")
+    again = await opening.open(F1)
+    assert (again.run.run_id, again.resumed) == (run.run_id, True)
+    assert again.head == head  # and the next commit goes on top of it
+
+
+async def test_another_fingerprint_is_said_with_what_differs() -> None:
+    opening, journal, _ = made()
+    first = (await opening.open(F1)).run
+    payload = {"fingerprint": dict(F1.parts)}
+    await journal.save_decision(Decision(first.run_id, 0, "baseline", payload))
+    structlog.reset_defaults()
+    with structlog.testing.capture_logs() as logs:
+        second = await opening.open(F2)
+    assert not second.resumed
+    assert [(row["log_level"], row["run"], row["changed"]) for row in logs] == [
+        ("warning", first.run_id, ["train.seed"])
+    ]
+    assert (await opening.open(F1)).resumed  # whoever changes back goes on
+
+
+async def test_nothing_is_said_where_nothing_is_unfinished() -> None:
+    opening, journal, _ = made()
+    await journal.end_run((await opening.open(F1)).run.run_id, "done")
+    structlog.reset_defaults()
+    with structlog.testing.capture_logs() as logs:
+        await opening.open(F2)
+    assert logs == []

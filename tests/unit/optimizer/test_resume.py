@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision
 from daemon.optimizer.report import RunReport
 from harnesses.outcome import Outcome
+from skills_repo.fake import FakeSkillRepository
 from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, task_set
 
 
@@ -102,6 +104,30 @@ async def test_neither_workers_nor_order_of_completion_change_anything(tmp_path:
     expected = await story(plain, await plain.training().run())
     world = overfitting(tmp_path / "chaos", seed, workers)
     assert await story(world, await world.training().run()) == expected
+
+
+async def test_a_commit_beside_the_skill_during_the_pause_is_built_upon(tmp_path: Path) -> None:
+    """A run that would go on under the person's commit could never move the branch: all it decided would be lost."""
+    world = overfitting(tmp_path)
+    memory = MemoryJournal()
+    world.journal = MortalJournal(memory, 6)
+    with pytest.raises(Killed):
+        await world.training().run()
+    history = world.history
+    assert isinstance(history, FakeSkillRepository)
+    beside = history.human_commit(world.skill.files, "Mend the README")
+    world.journal = MortalJournal(memory)
+    report = await world.training().run()
+    assert report.resumed
+    assert report.accepted == 1
+    [commit] = [c for c in await history.log() if c.sha == report.commits[0]]
+    assert commit.parents == (beside,)
+
+
+async def test_the_optimizers_host_is_part_of_the_fingerprint(tmp_path: Path) -> None:
+    training = overfitting(tmp_path).training()
+    elsewhere = replace(training, knobs=replace(training.knobs, optimizer_host="models.example"))
+    assert elsewhere.fingerprint().digest != training.fingerprint().digest
 
 
 async def test_costs_of_before_a_restart_are_counted(tmp_path: Path) -> None:

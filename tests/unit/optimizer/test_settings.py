@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daemon.config import TrainSection
+from daemon.config import Config, TrainSection
 from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from tests.support.optimizer import task_set
 
@@ -42,6 +42,21 @@ def test_any_part_that_decides_makes_another(other: dict[str, Any]) -> None:
 
 def test_how_often_a_failure_is_tried_again_does_not() -> None:
     assert made(Knobs(TrainSection(attempt_tries=9))).digest == made().digest
+
+
+def test_the_same_model_name_on_another_host_is_another_optimizer() -> None:
+    def host(base_url: str | None) -> str:
+        sections: dict[str, Any] = {"skill": {"path": "s"}, "tasks": {"path": "t"}}
+        target, optimizer = {"harness": "chat", "model": "m"}, {"model": "o", "base_url": base_url}
+        return Knobs.from_config(
+            Config.model_validate({**sections, "target": target, "optimizer": optimizer})
+        ).optimizer_host
+
+    assert (host(None), host("http://127.0.0.1:8080/v1"), host("https://models.example/v1")) == (
+        "",
+        "127.0.0.1",
+        "models.example",
+    )
 
 
 def test_where_the_tasks_lie_does_not() -> None:

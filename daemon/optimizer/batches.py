@@ -5,7 +5,6 @@ Every shuffle has a generator of its own, seeded by its place, so no phase can d
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,18 +28,13 @@ class StepPlan:
 
 
 def plan_steps(ids: Iterable[str], *, epochs: int, batch: int, accumulation: int, seed: int) -> tuple[StepPlan, ...]:
-    """Every step of a run: each epoch is one pass over all ids in its own order."""
+    """Every step of a run: each epoch is one pass over all ids in its own order, ceil(ids / (batch x accumulation))."""
     steps: list[StepPlan] = []
     for epoch in range(1, epochs + 1):
         batches = _chunks(_shuffled(ids, f"{seed}/epoch/{epoch}"), batch)
         for start in range(0, len(batches), accumulation):
             steps.append(StepPlan(len(steps) + 1, epoch, batches[start : start + accumulation]))
     return tuple(steps)
-
-
-def count_steps(train: int, *, epochs: int, batch: int, accumulation: int) -> int:
-    """How many steps a configuration buys: ceil(train / (batch x accumulation)) an epoch."""
-    return epochs * math.ceil(train / (batch * accumulation))
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Merger:
             merged = await ordered(
                 self._group(group, source, place) for group, place in zip(groups, places, strict=True)
             )
-            patches = [part.patch for part in merged if part.patch]
+            patches = [part.patch for part in merged if part.patch and part.patch.edits]
             notes += tuple(note for part in merged for note in part.notes)
             usage = sum((part.usage for part in merged), usage)
             level += 1

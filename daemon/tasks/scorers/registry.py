@@ -75,14 +75,3 @@ async def score_task(task: Task, result: Result, context: Context | None = None)
         msg = f"task {task.id}: scorer {task.scorer.name} gave {score.value!r}, which is no score from 0 to 1"
         raise VerifierError(msg)
     return without_gold(score, task)
-
-
-class TaskScorer:
-    """A `Scorer` for any task: looks the task's own scorer up for each result."""
-
-    def __init__(self, context: Context | None = None) -> None:
-        self._context = context
-
-    async def score(self, task: Task, result: Result) -> Score:
-        """As `score_task`."""
-        return await score_task(task, result, self._context)

@@ -114,6 +114,16 @@ async def test_a_merge_may_leave_nothing() -> None:
     assert len(client.requests) == 1
 
 
+async def test_a_group_that_merged_to_nothing_is_not_paid_for_again() -> None:
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        dropped = any(row["edits"][0]["content"] == "0" for row in json.loads(section(request, "patches")))
+        return {"reasoning": "", "edits": []} if dropped else sensible(request)
+
+    found, client = await merged([patch(str(i)) for i in range(4)], batch=2, reply=reply)
+    assert contents(found) == ["2", "3"]
+    assert len(client.requests) == 2
+
+
 def test_union_adds_support_and_unites_evidence() -> None:
     [only] = union(
         [patch("a", support=2), Patch("failures", (Edit(Op.APPEND, content=" a", evidence=("z",)),), ("z",))]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemon.tasks.formats.harbor import read_harbor
-from daemon.tasks.scorers.registry import TaskScorer, score_task
+from daemon.tasks.scorers.registry import score_task
 from daemon.tasks.scorers.scorer import Context, VerifierError
 from daemon.tasks.task import ScorerSpec, Task
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
@@ -49,7 +49,7 @@ def looks(look: Callable[[FakeBox, Command], None]) -> FakeSandbox:
 async def test_the_reward_is_the_score(tmp_path: Path) -> None:
     score = await score_task(TASK, left(), Context(writes(reward_txt="0.5"), tmp_path))
     assert (score.value, score.hard, score.feedback) == (0.5, False, "the task's checks did not all pass")
-    full = await TaskScorer(Context(writes(reward_json='{"reward": 1.0}'), tmp_path)).score(TASK, left())
+    full = await score_task(TASK, left(), Context(writes(reward_json='{"reward": 1.0}'), tmp_path))
     assert (full.value, full.hard, full.feedback) == (1.0, True, "")
     assert full.detail["reward_file"] == "reward.json"
     assert not list(tmp_path.iterdir())

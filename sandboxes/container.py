@@ -94,9 +94,10 @@ class ContainerRun:
             running = self._running
         if not running or self._id is None:
             return
+        # Before the call: the other thread may see the end before the engine's answer reaches this one.
+        self._killed = True
         try:
             self._client.api.kill(self._id)
-            self._killed = True
         except APIError as error:
             # 404 and 409: it ended or vanished meanwhile; the other thread tells which.
             if error.response is None or error.response.status_code not in {404, 409}:
@@ -160,11 +161,12 @@ class ContainerRun:
         oom = oom or bool(state["OOMKilled"])
         if code == _KILLED_CODE and not (oom or signalled):
             oom, signalled = self._events(container, _LATE_EVENT_S)
+        killed = signalled or code == _KILLED_CODE
         return ContainerEnd(
             exit_code=code,
             wall_s=wall_s,
             oom_seen=oom,
-            stopped_by_us=self._killed,
+            stopped_by_us=killed and self._killed,
             stopped_by_others=signalled and not self._killed,
         )
 
@@ -191,12 +193,21 @@ class ContainerRun:
         if self._id is None:
             return
         try:
-            self._client.api.remove_container(self._id, force=True, v=True)
-        except NotFound:
-            return
+            remove(self._client, self._id)
         except ENGINE_ERRORS as error:
             # Its labels let the next sweep remove it.
             log.warning("container_not_removed", container=self._id, error=explain(error))
+
+
+def remove(client: docker.DockerClient, container: str) -> bool:
+    """Kill and remove a container with its volumes; False if it was gone, or going, by somebody else's hand."""
+    try:
+        client.api.remove_container(container, force=True, v=True)
+    except APIError as error:
+        if error.response is None or error.response.status_code not in {404, 409}:
+            raise
+        return False
+    return True
 
 
 def remove_own(client: docker.DockerClient, name: str, owner: str) -> None:
@@ -209,4 +220,4 @@ def remove_own(client: docker.DockerClient, name: str, owner: str) -> None:
     if labels.get(LABEL_APP) != APP or labels.get(LABEL_OWNER) != owner:
         message = f"a container named {name} exists and is not ours: remove or rename it"
         raise SandboxError(message)
-    client.api.remove_container(found["Id"], force=True, v=True)
+    remove(client, found["Id"])

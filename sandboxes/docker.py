@@ -28,6 +28,7 @@ from sandboxes.container import (
     LABEL_ROLE,
     ContainerEnd,
     ContainerRun,
+    remove,
 )
 from sandboxes.disk import over_limit
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
@@ -125,8 +126,9 @@ class DockerSandbox:
             try:
                 found = client.api.containers(all=True, filters={"label": f"{LABEL_APP}={APP}"})
                 for container in sorted(found, key=lambda each: str(each["Names"])):
-                    if self._is_dead(container["Labels"], keep):
-                        client.api.remove_container(container["Id"], force=True, v=True)
+                    if not self._is_dead(container["Labels"], keep):
+                        continue
+                    if remove(client, container["Id"]):
                         removed.append(str(container["Names"][0]).lstrip("/"))
             except ENGINE_ERRORS as error:
                 message = f"the sweep for left containers stopped: {explain(error)}"

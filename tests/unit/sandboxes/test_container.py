@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 import requests
 from docker.errors import APIError, NotFound
 
+from sandboxes import docker as docker_engine
 from sandboxes.attach import copy_frames
-from sandboxes.container import LABEL_APP, LABEL_OWNER, ContainerEnd, ContainerRun, remove_own
-from sandboxes.docker import _ending
+from sandboxes.container import LABEL_APP, LABEL_ATTEMPT, LABEL_OWNER, ContainerEnd, ContainerRun, remove_own
+from sandboxes.docker import DockerSandbox, _ending
 from sandboxes.guard import Stop
 from sandboxes.sandbox import Ending, SandboxError
 from sandboxes.streams import CappedFile, Streams
@@ -191,6 +193,15 @@ def test_our_own_kill_has_our_reason(api: Api, tmp_path: Path) -> None:
     assert _ending(end, None)[0] is Ending.KILLED
 
 
+def test_our_own_kill_is_ours_before_the_engine_has_answered(api: Api, tmp_path: Path) -> None:
+    """The container's end may be known to one thread before the answer to the kill is to the other."""
+    api.state, api.event_rounds = state(137), [[signalled("9")]]
+    api.failing["kill"] = TimeoutError("not answered yet")
+    end, _ = run(api, tmp_path, stop_at="started")
+
+    assert _ending(end, Stop(Ending.DEADLINE, "time"))[0] is Ending.DEADLINE
+
+
 def test_an_end_that_came_before_our_kill_is_its_own(api: Api, tmp_path: Path) -> None:
     api.failing["kill"] = refused(409)
     end, _ = run(api, tmp_path, stop_at="started")
@@ -248,6 +259,26 @@ def test_a_removal_that_fails_is_left_to_the_sweep(api: Api, tmp_path: Path) -> 
     api.failing["remove"] = refused(500)
 
     assert run(api, tmp_path)[0].exit_code == 0
+
+
+@pytest.mark.parametrize("status", [404, 409])
+def test_the_sweep_passes_over_what_somebody_else_removes(
+    api: Api, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    labels = {LABEL_APP: "honed", LABEL_OWNER: "me", LABEL_ATTEMPT: "a-1"}
+    found = [{"Id": name, "Names": [f"/{name}"], "Labels": labels} for name in ("one", "two")]
+    removed: list[str] = []
+
+    def removing(container: str, *, force: bool, v: bool) -> None:
+        if container == "one":
+            raise refused(status)
+        removed.append(container)
+
+    monkeypatch.setattr(api, "containers", lambda **_: found, raising=False)
+    monkeypatch.setattr(api, "remove_container", removing)
+    monkeypatch.setattr(docker_engine, "connected", lambda _: nullcontext(Client(api)))
+    assert DockerSandbox("image", owner="me")._sweep(frozenset()) == ("two",)
+    assert removed == ["two"]
 
 
 def test_a_strangers_container_of_our_name_is_not_removed(api: Api) -> None:

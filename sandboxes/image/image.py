@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Literal, cast
 
 import docker
-from docker.errors import APIError, BuildError, DockerException, ImageNotFound
-from requests.exceptions import RequestException
+from docker.errors import ImageNotFound
 
-from sandboxes.engine_client import connect
+from sandboxes.engine_client import ENGINE_ERRORS, connect
 from sandboxes.image import archive, recipe
 from sandboxes.image.command import Say
 from sandboxes.image.debootstrap import ImageError, debootstrap
@@ -112,7 +111,7 @@ def _inspect(base_url: str, image: str, how: Literal["present", "built", "deboot
         return ImageFacts(image, str(client.images.get(image).id), how)
     except ImageNotFound:
         return None
-    except (DockerException, RequestException) as error:
+    except ENGINE_ERRORS as error:
         msg = f"the Docker engine at {base_url} cannot tell about {image}: {error}"
         raise ImageError(msg) from error
     finally:
@@ -143,7 +142,7 @@ def _build(base_url: str, say: Say) -> None:
             )
         finally:
             client.close()
-    except (BuildError, APIError, DockerException, RequestException) as error:
+    except ENGINE_ERRORS as error:
         raise _RegistryError(_one_line(error)) from error
 
 
@@ -166,7 +165,7 @@ def _load(base_url: str, file: Path) -> None:
     try:
         with file.open("rb") as data:
             client.images.load(data)
-    except (DockerException, RequestException) as error:
+    except ENGINE_ERRORS as error:
         msg = f"the engine did not take the image: {_one_line(error)}; check its disk (`docker system df`)"
         raise ImageError(msg) from error
     finally:

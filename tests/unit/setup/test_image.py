@@ -7,10 +7,14 @@ import hashlib
 import io
 import json
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
+from docker.errors import ImageNotFound
+from urllib3.exceptions import ReadTimeoutError
 
 from sandboxes.image import (
     SANDBOX_IMAGE,
@@ -141,6 +145,21 @@ async def test_a_cancelled_set_up_leaves_nothing(engine: Engine, tmp_path: Path)
         await task
     assert list((tmp_path / "image").iterdir()) == []
     assert (await _ensure(tmp_path, [])).how == "debootstrap"
+
+
+async def test_a_registry_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def events(*_: object, **__: object) -> Iterator[dict[str, str]]:
+        yield {"status": "Pulling"}
+        raise ReadTimeoutError(None, "", "silent")  # type: ignore[arg-type]
+
+    client = MagicMock()
+    client.images.get.side_effect = ImageNotFound("no such image")
+    client.api.pull = events
+    monkeypatch.setattr(module, "_client", lambda *_: client)
+    said: list[str] = []
+    assert "silent" in str(await module._try_registry(ADDRESS, said.append))
+    assert "falling back" in said[-1]
+    assert client.close.called
 
 
 async def test_an_engine_that_does_not_answer_is_an_image_error(tmp_path: Path) -> None:

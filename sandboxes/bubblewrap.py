@@ -80,8 +80,7 @@ class BubblewrapSandbox:
         removed = set()
         for folder in left_groups(self._prefix):
             attempt = folder.name.removeprefix(self._prefix).rpartition(".")[0]
-            if attempt not in keep:
-                remove_group(folder)
+            if attempt not in keep and remove_group(folder):
                 removed.add(folder.name)
         return tuple(sorted(removed))
 

@@ -14,7 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from sandboxes.sandbox import Limits
+
+log = structlog.get_logger(__name__)
 
 ROOT = Path("/sys/fs/cgroup")
 PARENT = "honed"
@@ -44,9 +48,9 @@ class Cgroup:
         return 0
 
     def remove(self) -> None:
-        """Kill whoever is left in it and remove it. Blocking, up to two seconds."""
+        """Kill whoever is left in it and remove it. Blocking, up to two seconds a folder."""
         for folder in self.folders:
-            _remove(folder)
+            remove_group(folder)
 
 
 def make_cgroup(name: str, limits: Limits) -> Cgroup | None:
@@ -67,13 +71,26 @@ def left_groups(prefix: str) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def remove_group(folder: Path) -> None:
-    """Kill and remove one of `left_groups`."""
-    _remove(folder)
+def remove_group(folder: Path) -> bool:
+    """Kill whoever is in this group and remove it; False, and said, if the kernel does not let go of it in time."""
+    last = time.monotonic() + _GONE_S
+    while folder.is_dir():
+        try:
+            for pid in (folder / "cgroup.procs").read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            folder.rmdir()
+        except OSError as error:
+            if time.monotonic() > last:
+                # Its name lets the next sweep remove it.
+                log.warning("cgroup_not_removed", folder=str(folder), error=error.strerror)
+                return False
+            time.sleep(0.01)
+    return True
 
 
 def _version_1(name: str, limits: Limits) -> Cgroup | None:
-    wanted: dict[str, Mapping[str, int]] = {
+    wanted: dict[str, Mapping[str, int | str]] = {
         "memory": {"memory.limit_in_bytes": limits.memory_bytes, "memory.memsw.limit_in_bytes": limits.memory_bytes},
         "pids": {"pids.max": limits.pids},
         "cpu": {"cpu.cfs_period_us": _PERIOD_US, "cpu.cfs_quota_us": round(limits.cpus * _PERIOD_US)},
@@ -102,8 +119,8 @@ def _version_2(name: str, limits: Limits) -> Cgroup | None:
     parent.mkdir(exist_ok=True)
     for folder in (ROOT, parent):
         (folder / "cgroup.subtree_control").write_text("+memory +pids +cpu")
-    group = _make(parent / name, {"memory.max": limits.memory_bytes, "memory.swap.max": 0, "pids.max": limits.pids})
-    (group / "cpu.max").write_text(f"{round(limits.cpus * _PERIOD_US)} {_PERIOD_US}")
+    values = {"memory.max": limits.memory_bytes, "memory.swap.max": 0, "pids.max": limits.pids}
+    group = _make(parent / name, {**values, "cpu.max": f"{round(limits.cpus * _PERIOD_US)} {_PERIOD_US}"})
     return Cgroup((group,), group / "memory.events")
 
 
@@ -120,12 +137,16 @@ def _parent_1(controller: str) -> Path | None:
     return mount / PARENT
 
 
-def _make(folder: Path, values: Mapping[str, int]) -> Path:
+def _make(folder: Path, values: Mapping[str, int | str]) -> Path:
     folder.mkdir(parents=True)
-    for file, value in values.items():
-        target = folder / file
-        if target.exists():  # swap accounting may be switched off in the kernel
-            target.write_text(str(value))
+    try:
+        for file, value in values.items():
+            target = folder / file
+            if target.exists():  # swap accounting may be switched off in the kernel
+                target.write_text(str(value))
+    except OSError:
+        _discard([folder])
+        raise
     return folder
 
 
@@ -133,17 +154,3 @@ def _discard(folders: list[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
-
-
-def _remove(folder: Path) -> None:
-    last = time.monotonic() + _GONE_S
-    while folder.is_dir():
-        try:
-            for pid in (folder / "cgroup.procs").read_text().split():
-                with suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
-            folder.rmdir()
-        except OSError:
-            if time.monotonic() > last:
-                return
-            time.sleep(0.01)

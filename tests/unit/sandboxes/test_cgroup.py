@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes import cgroup
-from sandboxes.cgroup import left_groups, make_cgroup
+from sandboxes.cgroup import left_groups, make_cgroup, remove_group
 from sandboxes.sandbox import MIB, Limits
 
 LIMITS = Limits(memory_bytes=64 * MIB, pids=9, cpus=1.5)
@@ -83,6 +83,29 @@ def test_none_where_the_kernel_refuses(root: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "write_text", refuse)
     assert make_cgroup("box", LIMITS) is None
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_group_whose_limits_are_refused_is_taken_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version_2(root)
+    write = Path.write_text
+
+    def refuse(path: Path, text: str) -> int:
+        if path.name == "memory.max":
+            raise OSError(22, "Invalid argument")
+        return write(path, text)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    assert make_cgroup("box", LIMITS) is None
+    assert not (root / "honed" / "box").is_dir()
+
+
+def test_a_group_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup, "_GONE_S", 0.02)
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "cgroup.procs").touch()
+    assert not remove_group(tmp_path / "held")
+    assert remove_group(tmp_path / "gone")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ import re
 
 from sandboxes.gateway.policy import Price, Provider
 
-PRICES_CHECKED = "2026-11-29"
-
 _OPENAI = {
     "gpt-5.5": Price(5.0, 0.5, 30.0),
     "gpt-5.4": Price(2.5, 0.25, 15.0),

@@ -52,21 +52,10 @@ def split_lines(chunks: Iterable[bytes], *, cap: int = LINE_BYTES) -> Iterator[b
     yield from splitter.finish()
 
 
-def read_lines(path: Path, *, cap: int = LINE_BYTES, limit: int | None = None) -> Iterator[bytes]:
-    """The lines of a file, read as a stream; at most `limit` bytes of it."""
-    yield from split_lines(_chunks(path, limit), cap=cap)
-
-
-def _chunks(path: Path, limit: int | None) -> Iterator[bytes]:
-    left = limit
+def read_lines(path: Path, *, cap: int = LINE_BYTES) -> Iterator[bytes]:
+    """The lines of a file, read as a stream."""
     with path.open("rb") as file:
-        while left is None or left > 0:
-            chunk = file.read(_CHUNK_BYTES if left is None else min(_CHUNK_BYTES, left))
-            if not chunk:
-                return
-            if left is not None:
-                left -= len(chunk)
-            yield chunk
+        yield from split_lines(iter(lambda: file.read(_CHUNK_BYTES), b""), cap=cap)
 
 
 def parse_object(line: bytes) -> dict[str, Any] | None:

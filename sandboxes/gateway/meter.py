@@ -38,7 +38,6 @@ class StreamMeter:
         self._openai: Counts | None = None
         self._anthropic = AnthropicCounts()
         self._closed_count = False
-        self.bytes_seen = 0
         self.substantial = False
         """True once something was seen that a client may act on: before that, a failed try can be repeated unseen."""
         self.finished = False
@@ -48,7 +47,6 @@ class StreamMeter:
 
     def feed(self, chunk: bytes) -> None:
         """Look at the next bytes."""
-        self.bytes_seen += len(chunk)
         for event in self._reader.feed(chunk):
             self._see(event)
 

@@ -46,6 +46,11 @@ def redact(text: str) -> str:
     return _HEADER.sub(rf"\1\2{REDACTED}", text)
 
 
+def holds_secret(text: str) -> bool:
+    """Whether a text carries a known secret or something shaped like a credential."""
+    return any(secret in text for secret in _secrets) or _SHAPES.search(text) is not None
+
+
 def redact_value(value: Any) -> Any:
     """The same for nested JSON-like values; other types are left alone."""
     if isinstance(value, str):

@@ -51,6 +51,14 @@ class FakeSkillRepository:
         self._refs[self.branch] = self._add(_Commit(parent, dict(files), message, PERSON, when))
         return self._refs[self.branch]
 
+    def message(self, commit: str) -> str:
+        """A commit's whole message."""
+        return self._commits[self._resolve(commit)].message
+
+    def move_branch(self, commit: str) -> None:
+        """A person resets the honed branch."""
+        self._refs[self.branch] = self._resolve(commit)
+
     async def base(self) -> str:
         """The branch's head if there is one, else HEAD's commit."""
         return self._refs.get(self.branch, self._refs["HEAD"])

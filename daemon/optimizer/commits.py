@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from daemon.optimizer.decision import StepDecision
 from daemon.optimizer.gate import GateRule
+from daemon.redaction import redact
 from skills_repo.edits import Applied
 from skills_repo.history import EditCommit, SkillHistory
 from skills_repo.message import EditNote, GateFigures, compose
@@ -45,11 +46,11 @@ class Committer:
                 of=len(edits),
                 skill=base.name,
                 base=before.digest,
-                edit=edit,
+                edit=replace(edit, rationale=redact(edit.rationale)),
                 gate=self._figures(decision),
                 target=self.target,
                 optimizer=self.optimizer,
-                failures=tuple(pattern.type for pattern in decision.patterns),
+                failures=tuple(redact(pattern.type) for pattern in decision.patterns),
             )
             changes.append(EditCommit(after, compose(note)))
             before = after

@@ -20,6 +20,7 @@ from daemon.optimizer.merge import Merger
 from daemon.optimizer.rank import rank
 from daemon.optimizer.reflect import Reflector
 from daemon.optimizer.settings import Knobs
+from daemon.redaction import holds_secret
 from daemon.rollouts.parallel import ordered
 from daemon.rollouts.progress import Observer, PhaseStarted
 from daemon.rollouts.result import TaskResult
@@ -158,6 +159,8 @@ class Step:
         """
         if self.buffer.refuses(edit):
             return "already tried and rejected in this epoch"
+        if holds_secret(edit.content):
+            return "it carries a credential"
         [row] = apply(self.skill, [edit], self.tools.knobs.limits(self.budget)).report.rows
         return "it changes nothing" if row.status is EditStatus.NO_CHANGE else ""
 

@@ -10,7 +10,7 @@ import structlog
 from pydantic import SecretStr
 
 from daemon import logs, redaction
-from daemon.redaction import REDACTED, redact, redact_value, register_secret
+from daemon.redaction import REDACTED, holds_secret, redact, redact_value, register_secret
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +34,14 @@ SHAPED = [
 @pytest.mark.parametrize("secret", SHAPED)
 def test_shapes_of_credentials_are_redacted(secret: str) -> None:
     assert redact(f"before {secret} after") == f"before {REDACTED} after"
+
+
+@pytest.mark.parametrize("secret", SHAPED)
+def test_a_text_that_holds_one_is_known(secret: str) -> None:
+    assert holds_secret(f"before {secret} after")
+    assert not holds_secret("Send the header Authorization: Bearer $TOKEN, never the key itself")
+    register_secret(SecretStr("a-key-of-no-known-shape"))
+    assert holds_secret("use a-key-of-no-known-shape here")
 
 
 @pytest.mark.parametrize("header", ["Authorization: Bearer abc.def", "x-api-key=12345", "API-KEY: zzz"])

@@ -67,6 +67,17 @@ async def test_one_commit_an_applied_edit_each_naming_its_own_base() -> None:
     assert (await history.read(commits[1])).digest == candidate().result.digest
 
 
+async def test_a_credential_in_what_the_optimizer_says_is_in_no_commit() -> None:
+    committer, history = made()
+    key = "sk-proj-" + "a" * 40
+    leaky = apply(BASE, [Edit(Op.APPEND, content="- x", rationale=f"{key} was refused")], EditLimits(4))
+    told = decision(BETTER).model_copy(update={"patterns": (Pattern(type=f"with {key}", count=1, description=""),)})
+    await committer.commit(await history.base(), BASE, told, leaky)
+    message = history.message(await history.base())
+    assert "[redacted] was refused" in message
+    assert key[:20] not in message
+
+
 async def test_asked_again_it_makes_no_other_commits() -> None:
     committer, history = made()
     parent = await history.base()

@@ -143,6 +143,13 @@ async def test_edits_that_change_nothing_never_reach_the_gate(tmp_path: Path) ->
     assert len(made.harness.runs) == 6  # the baseline and the batch
 
 
+async def test_an_edit_that_carries_a_credential_is_refused(tmp_path: Path) -> None:
+    leaky, plain = edit(f"- rule-a, with key ghp_{'A' * 36}"), edit("- rule-a")
+    step, _ = await run(world(tmp_path, proposing(leaky, plain)))
+    assert [row.reason for row in step.refused] == ["it carries a credential"]
+    assert [one.content for one in step.applied] == ["- rule-a"]
+
+
 async def test_edits_that_miss_their_anchor_are_said_and_never_reach_the_gate(tmp_path: Path) -> None:
     """Fault of a peer: a missed insert_after silently became an append."""
     made = world(tmp_path, proposing(edit("- x", op="insert_after", target="not there")))

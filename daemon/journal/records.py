@@ -75,7 +75,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a step decided, as JSON-able data (`kind`: baseline, step, final)."""
+    """What a step decided, as JSON-able data (`kind`: baseline, step, commits, test_reserved, final)."""
 
     run_id: str
     step: int

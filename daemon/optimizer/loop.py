@@ -171,6 +171,7 @@ class _Loop:
             if not replayed:
                 self._say(PhaseStarted(plan.step, "commit", f"{len(candidate.stages)} edits"))
             commits = await self._committer.commit(self._head, state.skill, decision, candidate)
+            await self._note_commits(plan.step, commits)
             self._commits[plan.step] = commits
             self._head = commits[-1]
         self._say(_decided(decision, len(self._plans), replayed=replayed))
@@ -188,6 +189,12 @@ class _Loop:
         decision = await Step(self._tools, plan, state.skill, state.buffer.at(plan.epoch), budget).run()
         await journal.save_decision(Decision(run_id, plan.step, "step", decision.payload()))
         return decision, False
+
+    async def _note_commits(self, step: int, commits: tuple[str, ...]) -> None:
+        """Remember that they were made: where they are missing later, a person has taken them back."""
+        run_id, journal = self._run.run_id, self._training.journal
+        if await journal.find_decision(run_id, step, "commits") is None:
+            await journal.save_decision(Decision(run_id, step, "commits", {"commits": list(commits)}))
 
     def _candidate(self, decision: StepDecision, skill: Skill) -> Applied:
         """The accepted skill, worked out again."""

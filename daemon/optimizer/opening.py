@@ -83,13 +83,16 @@ class Opening:
 
     async def _stands(self, run: RunRecord, head: str) -> bool:
         """The branch is where the run left it, or what came on top of its base left the skill alone."""
-        if head == run.base_commit:
-            return True
-        accepted = [d for d in await self.journal.decisions(run.run_id) if d.payload.get("outcome") == "accepted"]
-        for decision in reversed(accepted):
+        decisions = await self.journal.decisions(run.run_id)
+        committed = {decision.step for decision in decisions if decision.kind == "commits"}
+        for decision in reversed([d for d in decisions if d.payload.get("outcome") == "accepted"]):
             commits = await self.history.find_step(run.run_id, decision.step)
             if commits:
                 return commits[-1] == head
+            if decision.step in committed:  # a person took them off the branch: they are not put back
+                return False
+        if head == run.base_commit:
+            return True
         if not await self.history.is_ancestor(run.base_commit, head):
             return False
         return (await self.history.read(run.base_commit)).digest == (await self.history.read(head)).digest

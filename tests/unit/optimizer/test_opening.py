@@ -60,6 +60,18 @@ async def test_a_run_is_resumed_on_top_of_its_own_commits() -> None:
     assert (await opening.open(F1)).resumed
 
 
+async def test_commits_that_a_person_took_off_the_branch_are_not_put_back() -> None:
+    opening, journal, history = made()
+    run = (await opening.open(F1)).run
+    sha = await commit(history, run.run_id, 1)
+    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    history.move_branch(run.base_commit)  # before the commits were noted it could be a crash: the run makes them
+    assert (await opening.open(F1)).resumed
+    await journal.save_decision(Decision(run.run_id, 1, "commits", {"commits": [sha]}))
+    opened = await opening.open(F1)
+    assert (opened.resumed, opened.run.base_commit) == (False, run.base_commit)
+
+
 async def test_a_person_who_changed_the_skill_begins_a_new_run() -> None:
     opening, journal, history = made()
     run = (await opening.open(F1)).run

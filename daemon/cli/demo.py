@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import subprocess
 import tempfile
 import time
@@ -103,7 +104,7 @@ def _git_log(folder: Path, parts: Parts) -> str:
     branch = parts.history.branch.removeprefix("refs/heads/")
     form = "%h %s%n        %(trailers:key=Honed-Gate,valueonly,separator=%x2C)"
     command = ["git", "log", f"--format={form}", branch, "--"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=True).stdout
 
 
 def _data(shown: _Shown) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _render(console: Console, shown: _Shown, data: dict[str, Any]) -> None:
     console.print(_PLAIN_WORDS, style="yellow")
     console.print(
         f"\n{data['attempts']} attempts ({data['invalid']} invalid) in {data['wall_s']:.0f} s. Look around:\n"
-        f"  cd {shown.folder}\n"
+        f"  cd {shlex.quote(str(shown.folder))}\n"
         f"  git log -p {branch}\n"
         f"  git switch {branch} && git revert --no-edit HEAD && git switch - && honed eval",
         markup=False,

@@ -169,6 +169,10 @@ def _skill_hidden(evidence: Evidence) -> str:
     trace, remedy = evidence.trace, "check the skill's name and frontmatter"
     if evidence.activation is None or trace.skill_opened:
         return ""
+    if trace.skill_listed is None:
+        return (
+            f"whether the skill was visible is not known: the CLI's session file was not read back; {_stderr(evidence)}"
+        )
     if evidence.activation == "explicit":
         return f"the prompt named the skill, but its body did not reach the model: {remedy}; {_stderr(evidence)}"
     if trace.skill_listed:

@@ -22,6 +22,7 @@ from harnesses.models.transport import (
     connection_failure,
     http_options,
     key_of,
+    reading,
     schema_instruction,
     status_failure,
 )
@@ -94,7 +95,9 @@ class AnthropicClient:
             way, warm = self._way, self._warm
             sent = self._parameters(request)
             try:
-                return self._reply(request, sent, await self._ask(sent))
+                answer = await self._ask(sent)
+                with reading("a message"):
+                    return self._reply(request, sent, answer)
             except TryFailed as failure:
                 if not self._adapt(request, failure, way=way, warm=warm):
                     raise

@@ -22,6 +22,7 @@ from harnesses.models.transport import (
     connection_failure,
     http_options,
     key_of,
+    reading,
     schema_instruction,
     status_failure,
 )
@@ -93,7 +94,9 @@ class OpenAIClient:
         while True:
             sent = self._parameters(request)
             try:
-                return self._reply(sent, await self._ask(sent))
+                answer = await self._ask(sent)
+                with reading("a chat completion"):
+                    return self._reply(sent, answer)
             except TryFailed as failure:
                 if not self._adapt(sent, failure):
                     raise
@@ -161,6 +164,8 @@ class OpenAIClient:
             raise bad_reply("a chat completion without a message")
         refusal = getattr(choice.message, "refusal", None)
         text = choice.message.content or refusal or ""
+        if not isinstance(text, str):
+            raise bad_reply("a chat completion whose content is no text")
         counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
         counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
         stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from harnesses.models.retry import TryFailed
@@ -74,6 +76,15 @@ def connection_failure(error: ConnectionFailed) -> TryFailed:
 def bad_reply(what: str) -> TryFailed:
     """An answer that is none."""
     return TryFailed(ProviderFailure.BAD_REPLY, detail=what)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """The SDKs check no types: what trips over an answer of another shape is that answer's fault."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise bad_reply(f"not {what} ({type(error).__name__})") from None
 
 
 def schema_instruction(schema: dict[str, Any]) -> str:

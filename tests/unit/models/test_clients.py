@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -291,6 +292,30 @@ async def test_a_reply_that_is_none_is_named(provider: Provider, raw: bytes) -> 
             await client.complete(ASK)
     assert caught.value.kind is ProviderFailure.BAD_REPLY
     assert len(server.requests) == 2
+
+
+SAID = {"role": "assistant", "content": "x"}
+ODD: list[tuple[Provider, dict[str, Any]]] = [
+    ("openai", {"choices": [{"message": SAID, "finish_reason": "stop"}], "usage": "many"}),
+    ("openai", {"choices": [{"message": {**SAID, "content": [{"type": "text", "text": "x"}]}}]}),
+    ("openai", {"choices": [{"message": SAID, "finish_reason": ["stop"]}]}),
+    ("openai", {"choices": [{"message": "x"}]}),
+    ("openai", {"choices": {"message": SAID}}),
+    ("openai", {"choices": [None]}),
+    ("anthropic", {"content": ["x"], "usage": {}}),
+    ("anthropic", {"content": [{"type": "text", "text": ["x"]}]}),
+    ("anthropic", {"content": [{"type": "text", "text": "x"}], "usage": "many"}),
+    ("anthropic", {"content": [{"type": "text", "text": "x"}], "stop_reason": ["end_turn"]}),
+]
+
+
+@pytest.mark.parametrize(("provider", "answer"), ODD)
+async def test_a_reply_of_another_shape_is_the_servers_fault(provider: Provider, answer: dict[str, Any]) -> None:
+    raw = json.dumps(answer).encode()
+    async with Upstream([Step(raw=raw)]) as server, client_for(provider, server.base_url(provider), tries=1) as client:
+        with pytest.raises(ProviderError) as caught:
+            await client.complete(ASK)
+    assert caught.value.kind is ProviderFailure.BAD_REPLY
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

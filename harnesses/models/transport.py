@@ -50,7 +50,7 @@ def status_failure(upstream: Upstream, error: StatusError) -> TryFailed:
     """An error answer, named."""
     headers = {name.lower(): value for name, value in error.response.headers.items()}
     body = error.response.content
-    kind = classify(upstream.provider, error.status_code, headers, body)
+    kind = classify(error.status_code, body)
     detail = parse_error(body).message
     if 300 <= error.status_code < 400:
         detail = "redirects are not followed"

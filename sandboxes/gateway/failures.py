@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sandboxes.gateway.policy import Provider, ProviderError, ProviderFailure, Upstream
+from sandboxes.gateway.policy import ProviderError, ProviderFailure, Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,9 +120,8 @@ def error_body(error: Any) -> ErrorBody:
     return ErrorBody(codes, message if isinstance(message, str) else "")
 
 
-def classify(provider: Provider, status: int, headers: Mapping[str, str], body: bytes) -> ProviderFailure:
-    """Name the failure behind an error answer (`status` is not 2xx; `headers` has lower-case names)."""
-    del provider, headers  # same rules for both today; the seam keeps callers honest about what they know
+def classify(status: int, body: bytes) -> ProviderFailure:
+    """Name the failure behind an error answer (`status` is not 2xx) of either provider."""
     return classify_error(parse_error(body), status)
 
 

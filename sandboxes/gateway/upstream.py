@@ -159,7 +159,7 @@ async def _refused(upstream: Upstream, response: aiohttp.ClientResponse) -> _Try
         body = await _up_to(response, ERROR_BYTES)
     except aiohttp.ClientError:
         body = b""  # the status alone tells enough
-    kind = classify(upstream.provider, response.status, headers, body)
+    kind = classify(response.status, body)
     detail = parse_error(body).message
     if 300 <= response.status < 400:
         detail = "redirects are not followed"

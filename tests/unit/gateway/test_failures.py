@@ -81,12 +81,12 @@ TABLE: list[tuple[Provider, int, Any, ProviderFailure]] = [
 @pytest.mark.parametrize(("provider", "status", "body", "kind"), TABLE)
 def test_names_answers(provider: Provider, status: int, body: Any, kind: ProviderFailure) -> None:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    assert classify(provider, status, {}, raw) is kind
+    assert classify(status, raw) is kind
 
 
 @given(st.integers(300, 599), st.binary(max_size=200))
 def test_any_answer_has_a_name(status: int, body: bytes) -> None:
-    kind = classify("openai", status, {}, body)
+    kind = classify(status, body)
     if 400 <= status < 500 and status not in {408, 409, 425, 429}:
         assert not kind.transient, "a client error must not be tried again"
 

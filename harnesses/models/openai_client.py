@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _STOPS: dict[str, Stop] = {"stop": "end", "tool_calls": "end", "length": "length", "content_filter": "refusal"}
+_BROKEN = {"abort", "error", "insufficient_system_resource"}
+"""What servers give as the finish of an answer that they broke off themselves: no reply of the model's."""
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _NAMES = {
     "response_format": ("response_format", "json_schema", "structured output"),
@@ -162,6 +164,8 @@ class OpenAIClient:
         choice = answer.choices[0]
         if choice.message is None:
             raise bad_reply("a chat completion without a message")
+        if choice.finish_reason in _BROKEN:
+            raise TryFailed(ProviderFailure.CUT_STREAM, detail=f"the server ended it with {choice.finish_reason!r}")
         refusal = getattr(choice.message, "refusal", None)
         text = choice.message.content or refusal or ""
         if not isinstance(text, str):

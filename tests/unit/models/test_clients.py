@@ -318,6 +318,14 @@ async def test_a_reply_of_another_shape_is_the_servers_fault(provider: Provider,
     assert caught.value.kind is ProviderFailure.BAD_REPLY
 
 
+@pytest.mark.parametrize("finish", ["error", "abort", "insufficient_system_resource"])
+async def test_a_reply_that_the_server_broke_off_is_asked_for_again(finish: str) -> None:
+    broken = json.dumps({"choices": [{"message": SAID, "finish_reason": finish}]}).encode()
+    steps = [Step(raw=broken), Step(text="whole")]
+    async with Upstream(steps) as server, client_for("openai", server.base_url("openai")) as client:
+        assert (await client.complete(ASK)).text == "whole"
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_reply_cut_half_way_is_asked_for_again(provider: Provider) -> None:
     steps = [Step(drop_after=20), Step(text="whole")]

@@ -5,6 +5,7 @@ The order of checks is fixed: path, dialect, token, body, model, content, caps. 
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from pathlib import Path
@@ -14,12 +15,12 @@ import structlog
 from aiohttp import web
 
 from sandboxes.gateway.cleaning import clean
-from sandboxes.gateway.dialects import Refusal, error_json, final_status, route
+from sandboxes.gateway.dialects import Dialect, Refusal, error_json, final_status, route
 from sandboxes.gateway.headers import presents
-from sandboxes.gateway.ledger import Ledger
+from sandboxes.gateway.ledger import Ledger, Reserve
 from sandboxes.gateway.listener import Listener
 from sandboxes.gateway.policy import DoorPolicy, Provider, ProviderFailure, Tally
-from sandboxes.gateway.relay import Note, Relay, failed_answer
+from sandboxes.gateway.relay import Note, Relay, failed_answer, reserve_for
 from sandboxes.gateway.requests import read_json
 from sandboxes.gateway.upstream import UpstreamClient, UpstreamFailed
 from sandboxes.guard import finish
@@ -101,10 +102,16 @@ class ModelDoor:
             raise Refusal("token", "the request does not carry this attempt's own key", status=401)
         if dialect is None:
             return web.json_response(_models(self._policy))
+        payload, reserve = await self._prepared(request, dialect)
+        return await self._relay.run(request, dialect, payload, reserve, note)
+
+    async def _prepared(self, request: web.BaseRequest, dialect: Dialect) -> tuple[bytes, Reserve]:
+        """Read, check and clean the body. Its bytes alone are kept while it is relayed: parsed, it is far larger."""
         body = await read_json(request)
         self._check_model(body)
         self._ledger.removed(clean(dialect, body, self._policy.provider_tools))
-        return await self._relay.run(request, dialect, body, note)
+        payload = json.dumps(body, separators=(",", ":")).encode()
+        return payload, reserve_for(dialect, body, len(payload))
 
     def _check_model(self, body: dict[str, Any]) -> None:
         asked = body.get("model")

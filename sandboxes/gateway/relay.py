@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -55,15 +54,14 @@ class Relay:
         self._client = client
 
     async def run(
-        self, request: web.BaseRequest, dialect: Dialect, body: dict[str, Any], note: Note
+        self, request: web.BaseRequest, dialect: Dialect, payload: bytes, reserve: Reserve, note: Note
     ) -> web.StreamResponse:
         """Admit, send, pass on, settle. Raises `Refusal` at a cap and `UpstreamFailed` where nothing was passed on."""
         upstream = self._policy.upstream
-        payload = json.dumps(body, separators=(",", ":")).encode()
         query = "?beta=true" if request.query.get("beta") == "true" else ""
         call = Call(upstream, dialect, query, upstream_headers(request.headers, upstream), payload)
         free = dialect is Dialect.COUNT_TOKENS
-        ticket = await self._ledger.admit(Reserve(0, 0) if free else _reserve(body, len(payload)))
+        ticket = await self._ledger.admit(reserve)
         counts: Counts | None = None
         answered = False
         try:
@@ -146,7 +144,10 @@ async def _masked(live: Live, upstream: Upstream) -> AsyncIterator[bytes]:
         yield rest
 
 
-def _reserve(body: dict[str, Any], size: int) -> Reserve:
+def reserve_for(dialect: Dialect, body: dict[str, Any], size: int) -> Reserve:
+    """What a request of so many bytes may cost: input by its size, output as it declares."""
+    if dialect is Dialect.COUNT_TOKENS:
+        return Reserve(0, 0)
     declared = [body.get(key) for key in ("max_output_tokens", "max_completion_tokens", "max_tokens")]
     bounds = [min(value, _MOST) for value in declared if isinstance(value, int) and value > 0]
     choices = body.get("n")

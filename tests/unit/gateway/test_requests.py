@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import io
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes.gateway import door as door_module
+from sandboxes.gateway import requests as requests_module
 from sandboxes.gateway.cleaning import clean
 from sandboxes.gateway.dialects import Dialect
 from sandboxes.gateway.ledger import NOTES
 from sandboxes.gateway.policy import Caps
-from sandboxes.gateway.relay import _reserve
+from sandboxes.gateway.relay import reserve_for
 from sandboxes.gateway.requests import read_json
 from tests.support.gateway import DIALECTS, KEY, PATHS, PROVIDERS, Answer, Client, body, opened, policy
 from tests.support.upstream import Upstream
+from tests.support.wire import Step
 
 FINAL = {"openai": 400, "anthropic": 410}
 
@@ -209,6 +212,41 @@ async def test_an_agent_that_asks_for_ever_does_not_fill_our_memory(tmp_path: Pa
         assert len(sandbox.door.tally().refusals) == 200
 
 
+async def test_a_body_that_would_grow_when_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests_module, "BODY_PARTS", 100)
+    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+        fits = await sandbox.ask("chat", metadata={"a": [0] * 80})
+        too_many = await sandbox.ask("chat", metadata={"a": [0] * 101})
+        refusals = sandbox.door.tally().refusals
+    assert (fits.status, too_many.status, refusals) == (200, 413, ("body: too many parts",))
+
+
+async def test_a_body_is_not_held_twice_while_it_is_relayed(tmp_path: Path) -> None:
+    class Marked(dict[str, Any]):
+        """A parsed body that can be watched."""
+
+    alive: list[weakref.ref[Marked]] = []
+
+    async def read(request: Any) -> Marked:
+        body = Marked(await read_json(request))
+        alive.append(weakref.ref(body))
+        return body
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door_module, "read_json", read)
+        async with (
+            Upstream([Step(hang_s=0.3)]) as server,
+            opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
+        ):
+            asked = asyncio.create_task(sandbox.ask("chat"))
+            while not server.requests:
+                await asyncio.sleep(0.01)
+            assert [ref() for ref in alive] == [None]
+            assert (await asked).status == 200
+
+
 async def test_a_cap_is_noted_however_much_was_refused_before(tmp_path: Path) -> None:
     only_one = policy("chat", "http://127.0.0.1:9/v1", caps=Caps(requests=0))
     async with opened(tmp_path, only_one) as sandbox:
@@ -255,7 +293,7 @@ def test_any_json_can_be_cleaned_and_reserved_for(dialect: Dialect, messages: An
     removed = clean(dialect, request, frozenset())
     assert all(isinstance(name, str) for name in removed)
     json.dumps(request)
-    assert _reserve({**request, "n": choice, "max_tokens": choice}, 100).tokens >= 25
+    assert reserve_for(dialect, {"n": choice, "max_tokens": choice}, 100).input in {0, 25}
 
 
 async def test_a_fault_of_ours_is_told_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

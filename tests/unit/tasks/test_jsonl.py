@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from daemon.tasks.formats.jsonl import Row, read_jsonl
@@ -146,6 +146,7 @@ JSON = st.recursive(
 )
 
 
+@example({}, b"\xef\xbb\xbf")
 @given(st.dictionaries(st.sampled_from([*Row.model_fields, "other"]), JSON, max_size=12), st.binary(max_size=20))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_line_is_a_task_or_one_clear_error(tmp_path: Path, fields: dict[str, object], noise: bytes) -> None:
@@ -158,4 +159,4 @@ def test_any_line_is_a_task_or_one_clear_error(tmp_path: Path, fields: dict[str,
             assert message.startswith(f"{tmp_path / 'tasks.jsonl'}:")
             assert "\n" not in message
         else:
-            assert len(placed) == bool(line.strip())
+            assert len(placed) == bool(line.removeprefix(b"\xef\xbb\xbf").strip())

@@ -49,6 +49,7 @@ class BubblewrapSandbox:
         self._root = root
         self._prefix = f"honed-{hashlib.sha256(owner.encode()).hexdigest()[:8]}-"
         self._setup: Setup | None = None
+        self._probing = asyncio.Lock()
         self._open: set[str] = set()
 
     async def facts(self) -> EngineFacts:
@@ -86,9 +87,10 @@ class BubblewrapSandbox:
 
     async def _ready(self) -> Setup:
         """Find the way that works here by trying; raises `SandboxError` with the remedy."""
-        if self._setup is None:
-            self._setup = await self._probe()
-        return self._setup
+        async with self._probing:  # two probes would take each other's control group for one that cannot be made
+            if self._setup is None:
+                self._setup = await self._probe()
+            return self._setup
 
     async def _probe(self) -> Setup:
         if shutil.which("bwrap") is None:

@@ -21,8 +21,10 @@ M = TypeVar("M", bound=BaseModel)
 
 ECHO_CHARS = 8_000
 """Kept of a bad reply when it is shown to the model again."""
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_THOUGHTS = ("think", "thinking", "reasoning")
+_OPENED = re.compile(rf"<({'|'.join(_THOUGHTS)})>", re.IGNORECASE)
+_CLOSED = {name: re.compile(f"</{name}>", re.IGNORECASE) for name in _THOUGHTS}
+_FENCE = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)```", re.DOTALL)
 
 
 class BadReply(Exception):  # noqa: N818 - the name says it
@@ -81,7 +83,7 @@ def json_object(text: str) -> str:
 
     Thinking blocks and code fences around it are taken off; prose around it is ignored.
     """
-    text = _THINKING.sub("", text).strip()
+    text = _without_thoughts(text).strip()
     if _is_object(text):
         return text
     fenced: list[str] = [block.strip() for block in _FENCE.findall(text)]
@@ -93,6 +95,24 @@ def json_object(text: str) -> str:
         msg = "the reply holds several JSON objects"
         raise ValueError(msg)
     return found[0]
+
+
+def _without_thoughts(text: str) -> str:
+    """Without thinking blocks; in linear time, for a small model may repeat an opening tag up to its limit."""
+    kept: list[str] = []
+    endless: set[str] = set()
+    at = 0
+    for opened in _OPENED.finditer(text):
+        name = opened[1].lower()
+        if opened.start() < at or name in endless:
+            continue
+        closed = _CLOSED[name].search(text, opened.end())
+        if closed is None:
+            endless.add(name)
+            continue
+        kept.append(text[at : opened.start()])
+        at = closed.end()
+    return "".join((*kept, text[at:]))
 
 
 def _objects_in(text: str) -> list[str]:

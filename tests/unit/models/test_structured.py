@@ -56,6 +56,14 @@ def test_any_object_survives_fences(value: dict[str, object], indent: bool) -> N
     assert json.loads(json_object(f"Here:\n```json\n{text}\n```")) == value
 
 
+@pytest.mark.parametrize("piece", ["<think>", "```\n", " ", "{", "<think></THINK>", '{"a":'])
+def test_a_model_that_repeats_itself_is_read_in_linear_time(piece: str) -> None:
+    """Ends at once; squared, it would hold up every other attempt for a minute."""
+    for start in ("", "```\n"):
+        with pytest.raises(ValueError, match="no complete JSON object"):
+            json_object(start + piece * 30_000)
+
+
 async def test_a_good_reply_costs_one_request() -> None:
     model = ScriptedModel(lambda request: GOOD, price=Price(1, 1, 1))
     answered = await ask(model, ASK, Count)

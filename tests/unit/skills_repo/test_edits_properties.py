@@ -45,7 +45,7 @@ def _lf(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.data())
 def test_one_edit_changes_its_own_place_and_nothing_else(data: st.DataObject) -> None:
     skill = data.draw(skills())
@@ -94,7 +94,7 @@ hostile = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(skills(), st.lists(hostile, max_size=6), st.integers(-1, 6))
 def test_whatever_a_model_answers_nothing_is_raised_and_every_edit_has_a_row(
     skill: Skill, asked: list[Any], budget: int
@@ -105,7 +105,7 @@ def test_whatever_a_model_answers_nothing_is_raised_and_every_edit_has_a_row(
     validate(applied.result)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(st.data())
 def test_many_edits_are_the_same_as_one_after_the_other(data: st.DataObject) -> None:
     skill = data.draw(skills())

@@ -44,7 +44,7 @@ def test_what_has_no_head_is_refused_with_the_remedy(text: str, said: str) -> No
         split(text)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(st.lists(st.sampled_from(["---", "a: b", "", "--- ", "text"]), max_size=8), st.sampled_from(["\n", "\r\n"]))
 def test_cutting_loses_no_byte(lines: list[str], end: str) -> None:
     text = end.join(["---", *lines])
@@ -102,7 +102,7 @@ def test_yaml_that_bites_is_refused_in_one_line(yaml: str, line: int | None, sai
         assert raised.value.line == line
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"# \n\t?,%@`<\x00\x85", max_size=30))
 def test_any_text_parses_or_is_refused(yaml: str) -> None:
     try:

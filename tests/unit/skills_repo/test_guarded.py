@@ -70,7 +70,7 @@ def test_the_slow_update_cannot_break_out(content: str) -> None:
         write("a\n", content)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(
     st.text(alphabet="ab \n", max_size=12),
     st.text(alphabet="ab \n", max_size=12),

@@ -172,7 +172,7 @@ def _check(message: str, note: EditNote) -> None:
 TEXT = st.one_of(st.text(max_size=60), st.sampled_from([HOSTILE, "x" * 3000, "a: b\n" * 50, "\n\n\n", "\ud800"]))
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(st.builds(Edit, st.sampled_from(list(Op)), TEXT, TEXT, TEXT, st.integers(0, 9), st.tuples(TEXT)), TEXT, TEXT)
 def test_any_text_gives_a_message_that_reads_back(edit: Edit, failure: str, target: str) -> None:
     note = replace(NOTE, edit=edit, failures=(failure,) * 9, target=target)

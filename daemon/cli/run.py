@@ -1,6 +1,6 @@
 """Runs a verb's coroutine: signals become one cancellation, known errors one line and an exit code.
 
-Exit codes: 0 done; 1 the job could not be done; 2 bad input (configuration, tasks, skill, repository, usage);
+Exit codes: 0 done; 1 the job could not be done (what the system refuses and faults of honed among it); 2 bad input (configuration, tasks, skill, repository, usage);
 3 stopped by a provider or the sandbox; 130 interrupted.
 """
 

@@ -115,7 +115,11 @@ def _provider(evidence: Evidence) -> Verdict | None:
     tally = evidence.tally
     if not (tally.last_request_failed and tally.failures):
         return None
-    return provider_outcome(tally.failures[-1]), tally.last_failure or tally.failures[-1].value
+    outcome = provider_outcome(tally.failures[-1])
+    if outcome is Outcome.BAD_REQUEST and tally.usage.requests:
+        # What worked a moment ago is no bad setting: one image, or a request of the agent's own making.
+        outcome = Outcome.REQUEST_REFUSED
+    return outcome, tally.last_failure or tally.failures[-1].value
 
 
 def _stopped(evidence: Evidence) -> Verdict | None:

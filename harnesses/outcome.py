@@ -30,6 +30,7 @@ class Outcome(StrEnum):
     SERVER_ERROR = "server_error"
     MODEL_NOT_FOUND = "model_not_found"
     BAD_REQUEST = "bad_request"
+    REQUEST_REFUSED = "request_refused"
     UNREACHABLE = "unreachable"
     CUT_STREAM = "cut_stream"
     SANDBOX_LOST = "sandbox_lost"
@@ -79,6 +80,7 @@ POLICIES = MappingProxyType(
         Outcome.SERVER_ERROR: _invalid("the provider answers with server errors: try again later"),
         Outcome.MODEL_NOT_FOUND: _invalid("check [target] model", retry=False, stop_run=True),
         Outcome.BAD_REQUEST: _invalid("the provider refused the request: see the message", retry=False, stop_run=True),
+        Outcome.REQUEST_REFUSED: _invalid("the provider refused what the agent sent in the middle: see the message"),
         Outcome.UNREACHABLE: _invalid("check [target] base_url and the network"),
         Outcome.CUT_STREAM: _invalid("the provider's answer broke off: try again"),
         Outcome.SANDBOX_LOST: _invalid("the container vanished: is the engine restarting?"),

@@ -119,7 +119,8 @@ ROWS = [
     Row("output limit", Outcome.AGENT_OUTPUT_LIMIT, trace=replace(STOPPED, stop_reason="max_output_tokens"), code=1),
     Row("context (Claude Code)", Outcome.AGENT_CONTEXT, trace=replace(STOPPED, stop_reason="prompt_too_long"), code=1),
     Row("context (Codex)", Outcome.AGENT_CONTEXT, trace=replace(STOPPED, stop_reason="context"), code=1),
-    *(Row(f"provider: {kind.value}", outcome, trace=STOPPED, code=1, tally=failed(kind), detail=kind.value)
+    *(Row(f"provider, at the first request: {kind.value}", outcome, trace=STOPPED, code=1,
+          tally=replace(failed(kind), usage=Usage()), detail=kind.value)
       for kind, outcome in PROVIDER_OUTCOMES.items()),
     Row("lost", Outcome.SANDBOX_LOST, code=None, ending=Ending.LOST),
     Row("killed", Outcome.SANDBOX_KILLED, code=None, ending=Ending.KILLED),

@@ -150,6 +150,7 @@ class Config(_Section):
 SIMULATED = "simulated:"
 """The `base_url` of the demo's simulated model."""
 _PROVIDER_OF = {"codex": "openai", "claude-code": "anthropic"}
+_NESTED = "{}: is nested too deeply (use the sections and keys of docs/configuration.md alone)"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -160,10 +161,7 @@ def load_config(path: Path) -> Config:
     """
     file = path.absolute()
     text = _read(file)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(_syntax(file, str(error))) from error
+    data = _parse(file, text)
     if "file" in data:
         raise ConfigError(to_line(file, text, [(("file",), "is no section: remove it")]))
     try:
@@ -171,15 +169,28 @@ def load_config(path: Path) -> Config:
         config = Config.model_validate_json(json.dumps(data, default=lambda date: [str(date)]), strict=True)
     except ValidationError as error:
         raise ConfigError(to_line(file, text, findings(error, Config))) from error
+    except RecursionError as error:
+        raise ConfigError(_NESTED.format(file)) from error
     wrong = _check(config)
     if wrong:
         raise ConfigError(to_line(file, text, wrong))
     return _resolved(config, file)
 
 
+def _parse(file: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_syntax(file, str(error))) from error
+    except RecursionError as error:
+        raise ConfigError(_NESTED.format(file)) from error
+
+
 def _read(file: Path) -> str:
     try:
-        return file.read_bytes().decode("utf-8")
+        if file.is_fifo() or file.is_char_device():  # reading would wait for ever
+            raise ConfigError(f"{file}: is no regular file (name one with --config)")
+        return file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"{file}: no such file (run `honed init`, or name it with --config)") from error
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,21 @@ def test_a_folder_and_bad_bytes_are_named(tmp_path: Path) -> None:
     (tmp_path / "honed.toml").write_bytes(b'[skill]\npath = "\xff"\n')
     with pytest.raises(ConfigError, match="is not UTF-8"):
         load_config(tmp_path / "honed.toml")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "honed.toml")
+    with pytest.raises(ConfigError, match="is no regular file"):
+        load_config(tmp_path / "honed.toml")
+
+
+def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
+    assert _load(tmp_path, "\ufeff" + GOOD).train.epochs == 2
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000, f"[a{'.a' * 5000}]\n"])
+def test_what_is_nested_too_deeply_is_one_line(tmp_path: Path, text: str) -> None:
+    assert "nested too deeply" in _message(tmp_path, text)
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,19 @@ def inside_path(path: str) -> str:
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts):
         msg = f"{path[:120]!r} must be a plain relative path (no leading '/', no '.' or '..')"
         raise ValueError(msg)
-    if _CONTROL.search(path) or len(path.encode("utf-8", "surrogatepass")) > 1024:
-        msg = f"{path[:120]!r} has a backslash or control character, or is too long"
+    if _CONTROL.search(path) or not _fits(path):
+        msg = f"{path[:120]!r} has a backslash, a control character or half a character, or is too long"
         raise ValueError(msg)
     return path
+
+
+def _fits(path: str) -> bool:
+    """A file system can hold it: UTF-8 of a bounded length, each name at most 255 bytes."""
+    try:
+        names = [len(part.encode()) for part in path.split("/")]
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can hold
+        return False
+    return max(names) <= 255 and sum(names) + len(names) - 1 <= 1024
 
 
 def workspace_path(path: str) -> str:

@@ -25,7 +25,7 @@ _REMEDIES = {
     sqlite3.SQLITE_CORRUPT: "it is damaged: restore a backup, or move it away and start anew",
     sqlite3.SQLITE_NOTADB: "it is damaged or no journal: restore a backup, or move it away and start anew",
     sqlite3.SQLITE_FULL: "the disk is full: free some space and start again",
-    sqlite3.SQLITE_IOERR: "the disk gives errors: check it and its file system",
+    sqlite3.SQLITE_IOERR: "the disk is full or gives errors: free some space, else check its file system",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that the folder exists and may be written",
     sqlite3.SQLITE_PERM: "it may not be opened: check its permissions",
 }

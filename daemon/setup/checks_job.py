@@ -19,6 +19,8 @@ from skills_repo.validate import validate
 
 SMALL_SELECTION = 12
 """Below it one task more or less is a large step: a strict gate then accepts much by chance."""
+_ROOM_BYTES = 256 * 1024
+"""Less free space than this holds no journal."""
 
 
 async def key_check(name: str, section: ModelSection) -> Check:
@@ -83,15 +85,16 @@ async def state_check(config: Config) -> Check:
     try:
         await asyncio.to_thread(_write_and_read, folder)
     except (OSError, sqlite3.Error) as error:
-        return Check("state", "fail", f"{folder}: {error}", f"make {folder} writable, or move it away to start anew")
+        remedy = f"make {folder} writable and free some space there, or move it away to start anew"
+        return Check("state", "fail", f"{folder}: {error}", remedy)
     return Check("state", "ok", str(folder))
 
 
 def _write_and_read(folder: Path) -> None:
     there = next(path for path in (folder, *folder.parents) if path.exists())
-    with tempfile.NamedTemporaryFile(dir=there):
-        pass
+    with tempfile.NamedTemporaryFile(dir=there) as probe:
+        probe.write(bytes(_ROOM_BYTES))
     journal = folder / "journal.sqlite"
     if journal.exists():
-        with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as database:
             database.execute("SELECT count(*) FROM sqlite_master").fetchone()

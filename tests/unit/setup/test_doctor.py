@@ -132,6 +132,14 @@ async def test_everything_there(project: Path, home: Path, machine: FakeMachine)
     assert "1/12 = 0.083" in _by_name(checks)["tasks"].detail
 
 
+async def test_a_journal_in_a_folder_of_any_name_can_be_read(project: Path, home: Path, machine: FakeMachine) -> None:
+    odd = project.parent.rename(project.parent.with_name("100%25 #1 a?mode=rw"))
+    state = odd / ".honed"
+    state.mkdir()
+    sqlite3.connect(state / "journal.sqlite").close()
+    assert _by_name(await run_checks(odd / project.name, home=home, machine=machine))["state"].state == "ok"
+
+
 async def test_no_row_ever_shows_a_key(project: Path, home: Path, machine: FakeMachine) -> None:
     checks = await run_checks(project, home=home, machine=machine, online=False)
     assert KEY not in repr(checks)

@@ -1,7 +1,7 @@
 """Runs a verb's coroutine: signals become one cancellation, known errors one line and an exit code.
 
-Exit codes: 0 done; 1 the job could not be done (what the system refuses and faults of honed among it); 2 bad input (configuration, tasks, skill, repository, usage);
-3 stopped by a provider or the sandbox; 130 interrupted.
+Exit codes: 0 done; 1 the job could not be done (what the system refuses and faults of honed among it); 2 bad input
+(configuration, tasks, skill, repository, usage); 3 stopped by a provider or the sandbox; 130 interrupted.
 """
 
 from __future__ import annotations

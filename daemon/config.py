@@ -90,6 +90,9 @@ class TargetSection(ModelSection):
 class OptimizerSection(ModelSection):
     """`[optimizer]`: the model that proposes edits."""
 
+    workers: int = Field(default=4, ge=1)
+    """Requests at the same time."""
+
 
 class TrainSection(_Section):
     """`[train]`: the method's knobs (names and defaults from the method's paper)."""

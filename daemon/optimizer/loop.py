@@ -121,6 +121,7 @@ class _Loop:
                 run_id,
                 max_output_tokens=training.knobs.max_output_tokens,
                 temperature=training.knobs.temperature,
+                workers=training.knobs.optimizer_workers,
             ),
             selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, training.knobs.gate),
             train={task.id: task for task in training.tasks.split("train")},

@@ -29,6 +29,8 @@ class Knobs:
     """Of the optimizer model; None: the provider's own."""
     optimizer_host: str = ""
     """Where the optimizer model is served (empty: the provider's own address): equal names elsewhere are others."""
+    optimizer_workers: int = 4
+    """Requests to it at the same time; decides nothing, so it is no part of the fingerprint."""
 
     def limits(self, budget: int) -> EditLimits:
         """The bounds of a step."""
@@ -48,6 +50,7 @@ class Knobs:
             max_output_tokens=config.optimizer.max_output_tokens,
             temperature=config.optimizer.temperature,
             optimizer_host=urlsplit(config.optimizer.base_url or "").hostname or "",
+            optimizer_workers=config.optimizer.workers,
         )
 
 

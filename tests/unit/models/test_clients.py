@@ -276,7 +276,7 @@ async def test_waits_as_long_as_the_server_asks_but_not_longer_than_allowed(prov
 async def test_a_silent_provider_is_asked_twice(provider: Provider) -> None:
     async with (
         Upstream([Step(hang_s=30)]) as server,
-        client_for(provider, server.base_url(provider), timeout_s=0.1) as client,
+        client_for(provider, server.base_url(provider), timeout_s=1.0) as client,
     ):
         with pytest.raises(ProviderError) as caught:
             await client.complete(ASK)

@@ -224,6 +224,8 @@ def _check(config: Config) -> list[Finding]:
     if target.provider != needed:
         what = f'must be "{needed}" for harness "{target.harness}", not "{target.provider}"'
         wrong.append((("target", "provider"), what))
+    what = "must have a letter or digit, and no line end, control character, '<' or '>'"
+    wrong += [(("git", key), what) for key, text in config.git if not _is_identity(text)]
     for name, section in (("target", target), ("optimizer", config.optimizer)):
         wrong += [((name, key), what) for key, what in _check_model(section)]
     return wrong
@@ -232,6 +234,11 @@ def _check(config: Config) -> list[Finding]:
 def is_inside(path: str) -> bool:
     """The path is a plain relative POSIX path that stays inside."""
     return not any(part in ("", ".", "..") or "\\" in part for part in path.rstrip("/").split("/"))
+
+
+def _is_identity(text: str) -> bool:
+    """Git takes it as a name as it is: it refuses what is punctuation alone, and drops some characters silently."""
+    return any(map(str.isalnum, text)) and text.isprintable() and not set("<>") & set(text)
 
 
 def _check_model(section: ModelSection) -> list[tuple[str, str]]:

@@ -80,6 +80,17 @@ def test_a_folder_and_bad_bytes_are_named(tmp_path: Path) -> None:
         load_config(tmp_path / "honed.toml")
 
 
+@pytest.mark.parametrize("value", ['""', '" "', '"..."', '"a\\nb"', '"a\\u0000"', '"a <b"', '"a>"', '"a\\u202e"'])
+@pytest.mark.parametrize("key", ["author_name", "author_email"])
+def test_an_author_that_git_would_refuse_or_change_is_named_at_once(tmp_path: Path, key: str, value: str) -> None:
+    assert _message(tmp_path, f"{GOOD}\n[git]\n{key} = {value}\n").startswith(f":19: [git] {key} must have a letter")
+
+
+def test_an_author_with_another_script_is_taken(tmp_path: Path) -> None:
+    config = _load(tmp_path, GOOD + '\n[git]\nauthor_name = "Zoë 山田, O\'Neil"\nauthor_email = "a.b+c@x.example"\n')
+    assert config.git.author_name == "Zoë 山田, O'Neil"
+
+
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "honed.toml")
     with pytest.raises(ConfigError, match="is no regular file"):

@@ -14,13 +14,14 @@ from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
 from daemon.cli.run import run
-from daemon.config import load_config
+from daemon.config import SkillSection, load_config
 from daemon.optimizer.loop import Training
 from daemon.optimizer.report import BeforeAfter, RunReport
 from daemon.optimizer.settings import Knobs
 from daemon.preflight import check_optimizer, check_target
 from daemon.wiring import Parts, open_parts
 from skills_repo.history import RepositoryError
+from skills_repo.skill import Skill, SkillError
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +62,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     # What would stop the first commit, or make it wrong, is said before anything is paid.
     await refuse_dirty(parts)
     await parts.history.check_writable()
-    await parts.history.read(await parts.history.base())
+    _refuse_long(await parts.history.read(await parts.history.base()), parts.config.skill)
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
     if preflight:
@@ -90,6 +91,16 @@ async def refuse_dirty(parts: Parts) -> None:
             f"or put them aside with `git stash push -- {parts.config.skill.path}`"
         )
         raise RepositoryError(msg)
+
+
+def _refuse_long(skill: Skill, section: SkillSection) -> None:
+    """A skill over the size cap would be paid for in every attempt, and no edit that adds to it could be kept."""
+    if len(skill.text) > section.max_chars:
+        msg = (
+            f"{section.path}/SKILL.md: has {len(skill.text)} characters, more than max_chars = {section.max_chars}: "
+            "shorten the skill, or raise [skill] max_chars"
+        )
+        raise SkillError(msg)
 
 
 def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:

@@ -99,6 +99,13 @@ def test_a_skill_without_frontmatter(project: Path) -> None:
     refused(project, "skills/greeter/SKILL.md", "frontmatter")
 
 
+def test_a_skill_over_the_size_cap_is_refused_before_it_is_paid_for(project: Path) -> None:
+    skill = project / "skills" / "greeter" / "SKILL.md"
+    skill.write_text(SKILL + "x" * 20_000 + "\n")
+    git(project, "commit", "--quiet", "--all", "--message", "Grow")
+    refused(project, "skills/greeter/SKILL.md", "max_chars = 20000")
+
+
 def test_a_dirty_skill(project: Path) -> None:
     skill = project / "skills" / "greeter" / "SKILL.md"
     skill.write_text(SKILL + "\nOne more line.\n")

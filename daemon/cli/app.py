@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from typer.rich_utils import rich_format_error
 from daemon import __version__, logs
 from daemon.cli import demo, doctor, evaluate, init, log, setup, train
 from daemon.cli.output import error_line
+from daemon.cli.streams import secure_streams
 
 app = typer.Typer(
     name="honed",
@@ -52,9 +52,7 @@ for _verbs in (init, setup, doctor, train, evaluate, log, demo):
 
 def main() -> None:
     """Entry point of the `honed` command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a locale that lacks a character must not end a run
+    secure_streams()
     try:
         code = app(standalone_mode=False)
     except typer.TyperException as error:

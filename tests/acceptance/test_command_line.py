@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.honed_cli import HONED, LIMIT_S, environment, honed, scored_count
+from tests.support.honed_cli import HONED, LIMIT_S, environment, honed, journal_rows, scored_count
 from tests.support.projects import demo_project
 
 
@@ -57,6 +57,25 @@ def test_a_narrow_locale_ends_nothing(tmp_path: Path) -> None:
         ran = honed(*arguments, cwd=project, env=env)
         assert ran.code == 0, ran.stderr
         assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_were_closed_by_the_caller_end_nothing_and_receive_nothing_else(
+    tmp_path: Path, closed: str
+) -> None:
+    project = demo_project(tmp_path / "p", chat=True, keep={"train": 2, "selection": 4, "test": 2})
+    said = subprocess.run(
+        ["sh", "-c", f'exec "$0" train --json {closed}', HONED],
+        cwd=project,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (said.returncode, b"Traceback" in said.stderr) == (0, False), said.stderr
+    assert scored_count(project) > 0
+    assert journal_rows(project, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from harnesses.models.transport import (
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.meter import settle
 from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
+from sandboxes.gateway.scrub import scrubbed
 from sandboxes.gateway.usage import anthropic_counts
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class AnthropicClient:
             raise status_failure(self._upstream, error) from None
         except anthropic.APIConnectionError as error:
             raise connection_failure(error) from None
-        except (anthropic.AnthropicError, ValueError) as error:
+        except (anthropic.AnthropicError, ValueError, RecursionError) as error:
             raise bad_reply(f"not a message ({type(error).__name__})") from None
 
     def _parameters(self, request: ModelRequest) -> dict[str, Any]:
@@ -172,4 +173,5 @@ class AnthropicClient:
         counts = anthropic_counts(answer.usage.model_dump() if answer.usage is not None else None)
         counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
         stop = _STOPS.get(answer.stop_reason, "other")
-        return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)
+        model = scrubbed(answer.model or self._model, self._upstream)
+        return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)

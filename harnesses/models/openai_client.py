@@ -29,6 +29,7 @@ from harnesses.models.transport import (
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.meter import settle
 from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
+from sandboxes.gateway.scrub import scrubbed
 from sandboxes.gateway.usage import openai_counts
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class OpenAIClient:
             raise status_failure(self._upstream, error) from None
         except openai.APIConnectionError as error:
             raise connection_failure(error) from None
-        except (openai.OpenAIError, ValueError) as error:
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             raise bad_reply(f"not a chat completion ({type(error).__name__})") from None
 
     def _parameters(self, request: ModelRequest) -> dict[str, Any]:
@@ -173,4 +174,5 @@ class OpenAIClient:
         counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
         counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
         stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
-        return ModelReply(text, counts.usage(self._price), stop, answer.model or self._model)
+        model = scrubbed(answer.model or self._model, self._upstream)
+        return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)

@@ -83,7 +83,7 @@ def reading(what: str) -> Iterator[None]:
     """The SDKs check no types: what trips over an answer of another shape is that answer's fault."""
     try:
         yield
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise bad_reply(f"not {what} ({type(error).__name__})") from None
 
 

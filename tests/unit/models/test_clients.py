@@ -249,6 +249,17 @@ async def test_the_key_is_never_in_an_error(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("schema", [False, True])
+async def test_a_key_that_the_provider_echoes_is_masked_in_the_reply(provider: Provider, *, schema: bool) -> None:
+    said = Call("count", {"n": f"the key is {KEY}"}) if schema and provider == "anthropic" else None
+    step = Step(text=f"the key is {KEY}", calls=(said,) if said else ())
+    async with Upstream([step]) as server, client_for(provider, server.base_url(provider)) as client:
+        reply = await client.complete(with_schema() if schema else ASK)
+    assert "the key is [key removed]" in reply.text
+    assert KEY not in repr(reply)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
 async def test_unreachable_ends_in_bounded_time(provider: Provider) -> None:
     sleeps = Sleeps()
     async with client_for(provider, "http://127.0.0.1:9/v1", sleeps=sleeps) as client:
@@ -285,7 +296,7 @@ async def test_a_silent_provider_is_asked_twice(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("raw", [b"<html>", b"[]", b'{"choices": []}', b"null"])
+@pytest.mark.parametrize("raw", [b"<html>", b"[]", b'{"choices": []}', b"null", b"[" * 100_000], ids=range(5))
 async def test_a_reply_that_is_none_is_named(provider: Provider, raw: bytes) -> None:
     async with Upstream([Step(raw=raw)]) as server, client_for(provider, server.base_url(provider), tries=2) as client:
         with pytest.raises(ProviderError) as caught:

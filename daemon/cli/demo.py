@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -155,6 +157,14 @@ def _render(console: Console, shown: _Shown, data: dict[str, Any]) -> None:
         f"\n{data['attempts']} attempts ({data['invalid']} invalid) in {data['wall_s']:.0f} s. Look around:\n"
         f"  cd {shlex.quote(str(shown.folder))}\n"
         f"  git log -p {branch}\n"
-        f"  git switch {branch} && git revert --no-edit HEAD && git switch - && honed eval",
+        f"  git switch {branch} && git revert --no-edit HEAD && git switch -\n"
+        f"  {_honed()} eval   # without the last edit: lower than selection's score above",
         markup=False,
+        soft_wrap=True,  # what is to be copied stays on one line
     )
+
+
+def _honed() -> str:
+    """The command as a shell here would find it: `make demo` puts nothing on the PATH."""
+    beside = Path(sys.executable).with_name("honed")
+    return "honed" if shutil.which("honed") or not beside.is_file() else shlex.quote(str(beside))

@@ -43,8 +43,8 @@ def evaluate_verb(
     report_test: Annotated[
         bool, typer.Option("--report-test", help="Score the sealed test split: to report, never to choose.")
     ] = False,
-    harness: Annotated[HarnessName | None, typer.Option(help="Another harness than [target]'s.")] = None,
-    model: Annotated[str | None, typer.Option(help="Another model than [target]'s.")] = None,
+    harness: Annotated[HarnessName | None, typer.Option(help="Another harness than the configuration's.")] = None,
+    model: Annotated[str | None, typer.Option(help="Another model than the configuration's.")] = None,
     trial: Annotated[int, typer.Option(min=0, help="A fresh measurement: equal trials are read back.")] = 0,
     as_json: AsJson = False,
 ) -> None:

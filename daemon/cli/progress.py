@@ -98,7 +98,7 @@ class ProgressLines:
     def _decided(self, event: StepDecided) -> None:
         scores = "" if event.before is None or event.after is None else f" {event.before:.3f} -> {event.after:.3f}"
         again = " (decided before the restart)" if event.replayed else ""
-        head = f"step {event.step}/{event.steps} {event.outcome}{scores}{again}: "
+        head = f"step {event.step}/{event.steps} {event.outcome.replace('_', ' ')}{scores}{again}: "
         self._line(Text.assemble((head, _STYLES.get(event.outcome, "yellow")), plain(event.reason)))
 
     def _line(self, text: Text) -> None:

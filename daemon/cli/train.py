@@ -145,15 +145,18 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
     """The result for people: edits and why, scores, commits, cost."""
     console.print()
     console.print(Text.assemble((plain(report.skill), "bold"), f": {plain(report.ended)}"))
-    console.print(edits_table(report))
+    if report.edits:
+        console.print(edits_table(report))
     console.print(scores_table(report, f"{parts.harness.name}"))
     branch = parts.history.branch.removeprefix("refs/heads/")
     if report.commits:
+        noun = "commit" if len(report.commits) == 1 else "commits"
         console.print(
-            f"{len(report.commits)} commits on {branch}: see `honed log`, review with `git diff HEAD {branch}`"
+            f"{len(report.commits)} {noun} on {branch}: see `honed log`, review with `git diff HEAD {branch}`"
         )
     else:
-        console.print(f"no edit held up on the selection split: {branch} is unchanged")
+        why = "no edit held up on the selection split" if report.edits else "the optimizer proposed no edit"
+        console.print(f"{why}: nothing was committed to {branch}")
     total = report.target_usage + report.optimizer_usage
     money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
     counts = f"{report.attempts} attempts ({report.invalid} invalid)"

@@ -99,6 +99,10 @@ class SkillRepository:
         """Raise `RepositoryError` if the branch could not be moved now, so that it is known before work is done."""
         await asyncio.to_thread(self._check_writable)
 
+    async def overlooked(self) -> str:
+        """One sentence if the skill was changed on HEAD since the branch left it (or was merged); else empty."""
+        return await asyncio.to_thread(self._overlooked)
+
     async def is_ancestor(self, older: str, newer: str) -> bool:
         """True if `newer` contains `older`."""
         return await asyncio.to_thread(self._is_ancestor, older, newer)
@@ -240,6 +244,29 @@ class SkillRepository:
                 raise RepositoryError(f"{self.root} has no commits yet (commit the skill first)") from error
             hint = "fetch it" if _OID.fullmatch(ref) else "check the name"
             raise RepositoryError(f"there is no commit {ref} in {self.root} ({hint})") from error
+
+    @_plain_errors
+    def _overlooked(self) -> str:
+        self._check()
+        ours = self._head()
+        theirs = self._resolve("HEAD")
+        if ours is None:
+            return ""
+        try:
+            common = self._git.line("merge-base", ours, theirs)
+            then = objects.read_skill(self._git, common, self.skill_path)
+            if objects.read_skill(self._git, theirs, self.skill_path).digest == then.digest:
+                return ""
+        except GitFailedError as error:
+            if error.code != 1:
+                raise
+            return ""  # nothing in common: there is no change to speak of
+        except (SkillError, RepositoryError):
+            pass  # not readable on one side: then it was changed for sure
+        return (
+            f"HEAD ({theirs[:10]}) has another version of {self.skill_path} than {self._short} ({ours[:10]}), "
+            f"which is the one used: merge HEAD into it, or `git branch -D {self._short}` to start from HEAD"
+        )
 
     @_plain_errors
     def _resolve_name(self, name: str) -> str:

@@ -50,7 +50,9 @@ async def _doctor(output: Output, file: Path, *, online: bool) -> int:
 
 
 def _render(console: Console, checks: tuple[Check, ...], *, failed: bool) -> None:
-    table = Table("check", "state", "detail", "remedy", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for column in ("check", "state", "detail", "remedy"):
+        table.add_column(column, overflow="fold")
     for check in checks:
         state = f"[{_STYLES[check.state]}]{check.state}[/]"
         table.add_row(check.name, state, Text(plain(check.detail)), Text(plain(check.remedy)))

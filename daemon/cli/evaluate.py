@@ -93,6 +93,8 @@ async def _evaluate(output: Output, file: Path, settings: _Settings) -> int:
         for line in parts.loud:
             output.warn(line)
         skill, commit = await _skill(parts, settings)
+        for line in await _not_measured(parts, settings):
+            output.warn(line)
         await check_target(parts.canary, parts.state / "attempts")
         report = await evaluate_with(parts, skill, test=settings.report_test, commit=commit, trial=settings.trial)
     output.result(evaluation_data(report, parts, commit), lambda console: _render(console, report, parts, commit))
@@ -104,6 +106,15 @@ async def _skill(parts: Parts, settings: _Settings) -> tuple[Skill | None, str]:
         return None, ""
     commit = await parts.history.resolve(settings.ref) if settings.ref else await parts.history.base()
     return await parts.history.read(commit), commit
+
+
+async def _not_measured(parts: Parts, settings: _Settings) -> list[str]:
+    """What a person may take to be measured and is not."""
+    if settings.no_skill or settings.ref:
+        return []
+    dirty = await parts.history.dirty()
+    changed = f"uncommitted changes are not measured ({', '.join(dirty[:5])}): commit them first" if dirty else ""
+    return [line for line in (changed, await parts.history.overlooked()) if line]
 
 
 async def evaluate_with(
@@ -143,6 +154,7 @@ def evaluation_data(report: EvaluationReport, parts: Parts, commit: str) -> dict
         "results": [
             {
                 "task": result.task.id,
+                "attempt": result.record.attempt_id,
                 "group": result.task.group,
                 "outcome": result.record.outcome,
                 "score": result.record.score,

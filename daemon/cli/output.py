@@ -54,7 +54,7 @@ class Output:
         if for_machines():
             log.warning("notice", line=line)
         else:
-            self.progress.print(Text(plain(line), style="bold yellow"))
+            self.progress.print(Text(plain(line), style="bold yellow"), soft_wrap=False)
 
     def result(self, data: Mapping[str, Any], render: Callable[[Console], None]) -> None:
         """The verb's result: one JSON line, or what `render` draws for people."""

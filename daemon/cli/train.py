@@ -62,6 +62,8 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     # What would stop the first commit, or make it wrong, is said before anything is paid.
     await refuse_dirty(parts)
     await parts.history.check_writable()
+    if overlooked := await parts.history.overlooked():
+        output.warn(overlooked)
     _refuse_long(await parts.history.read(await parts.history.base()), parts.config.skill)
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None

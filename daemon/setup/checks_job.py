@@ -42,6 +42,7 @@ async def repository_check(config: Config) -> Check:
         skill = await history.read(base)
         dirty = await history.dirty()
         await history.check_writable()
+        overlooked = await history.overlooked()
     except (RepositoryError, SkillError) as error:
         return Check("repository", "fail", str(error), "mend [skill] in honed.toml or the skill itself")
     if dirty:
@@ -50,6 +51,8 @@ async def repository_check(config: Config) -> Check:
     detail = f"{history.name} at {base[:12]}, {len(skill.text)} characters"
     if len(skill.text) > config.skill.max_chars:
         return Check("repository", "fail", f"{detail}: over max_chars", "shorten the skill, or raise [skill] max_chars")
+    if overlooked:
+        return Check("repository", "warn", overlooked, f"git switch {history.branch.removeprefix('refs/heads/')}")
     if warnings := validate(skill):
         return Check("repository", "warn", f"{detail}; {'; '.join(warnings[:3])}", "mend SKILL.md and commit it")
     return Check("repository", "ok", detail)

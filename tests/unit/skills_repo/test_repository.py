@@ -11,7 +11,7 @@ import pytest
 
 from skills_repo.history import Author, RefMovedError, RepositoryError
 from skills_repo.repository import SkillRepository
-from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay
+from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay, skill_text
 
 NEW = a_skill("\n- new\n")
 
@@ -295,3 +295,35 @@ async def test_dying_before_the_branch_moves_leaves_no_trace_of_the_step(
     assert await history.find_step("r-1", 1) == ()
     made = await history.commit_edits(base, [a_change(NEW)], 100)
     assert await history.find_step("r-1", 1) == made
+
+
+async def test_a_branch_that_cannot_move_is_known_before_any_work(tmp_path: Path) -> None:
+    folder = a_repository(tmp_path / "r")
+    history = history_of(folder)
+    await history.check_writable()
+    git(folder, "checkout", "-q", "-b", "honed/xlsx")
+    with pytest.raises(RepositoryError, match="checked out"):
+        await history.check_writable()
+
+
+async def test_a_version_at_head_that_the_branch_lacks_is_told(tmp_path: Path) -> None:
+    folder = a_repository(tmp_path / "r")
+    history = history_of(folder)
+    assert await history.overlooked() == ""
+    await history.commit_edits(await history.base(), [a_change(NEW)], 100)
+    assert await history.overlooked() == ""
+    (folder / "README").write_text("other work\n")
+    git(folder, "add", "README")
+    git(folder, "commit", "-qm", "Other work")
+    assert await history.overlooked() == "", "the skill is as it was when the branch left"
+    git(folder, "merge", "-q", "--no-edit", "honed/xlsx")
+    assert await history.overlooked() == ""
+    (folder / SKILL_PATH / "SKILL.md").write_text(skill_text("\n# Rules\n\n- another\n"))
+    git(folder, "commit", "-qam", "Change the skill by hand")
+    said = await history.overlooked()
+    assert "merge HEAD into it" in said
+    assert "honed/xlsx" in said
+    assert SKILL_PATH in said
+    (folder / SKILL_PATH / "SKILL.md").unlink()
+    git(folder, "commit", "-qam", "Remove the skill")
+    assert "merge HEAD into it" in await history.overlooked()

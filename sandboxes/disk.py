@@ -31,10 +31,15 @@ def over_limit(rooms: tuple[Path, ...], limit_bytes: int) -> str:
         return f"the size of workspace and out cannot be measured: {error.strerror}"
 
 
+def is_full(folder: Path) -> bool:
+    """The host's disk under `folder` has next to no room left; raises `OSError`."""
+    disk = os.statvfs(folder)
+    return bool(disk.f_blocks) and disk.f_bavail * disk.f_frsize < FREE_BYTES
+
+
 def _full(rooms: tuple[Path, ...]) -> str:
     for room in rooms:
-        disk = os.statvfs(room)
-        if disk.f_blocks and disk.f_bavail * disk.f_frsize < FREE_BYTES:
+        if is_full(room):
             return f"the host's disk is full: make room where {room.parent.name} lies"
     return ""
 

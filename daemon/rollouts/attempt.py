@@ -18,10 +18,11 @@ from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
 from daemon.rollouts.result import usage_of
 from daemon.rollouts.scoring import Judge, Verifier
-from daemon.rollouts.stop import Breaker, stopped
+from daemon.rollouts.stop import Breaker, disk_full, stopped
 from daemon.tasks.task import Task
 from harnesses.harness import Activation, Assignment, Harness, RenderedSkill
 from harnesses.outcome import POLICIES, Outcome
+from sandboxes.disk import is_full
 from skills_repo.skill import Skill
 
 log = structlog.get_logger(__name__)
@@ -89,6 +90,8 @@ class Attempts:
             outcome = Outcome(record.outcome)
             if POLICIES[outcome].stop_run:
                 raise stopped(record, self._key_settings)
+            if record.score is None and await asyncio.to_thread(is_full, self._folder):
+                raise disk_full(record, self._folder)
             # A failed verifier was tried again already: running the agent again would pay twice.
             worth = POLICIES[outcome].retry and outcome is not Outcome.VERIFIER_FAILED
             if not worth or number >= self._settings.tries:

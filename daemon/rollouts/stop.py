@@ -6,6 +6,7 @@ The breaker keeps a dead provider from being asked task by task. It never decide
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from daemon.journal.records import AttemptRecord
 from harnesses.outcome import POLICIES, Outcome
@@ -37,6 +38,14 @@ def stopped(record: AttemptRecord, settings: Mapping[str, str], *, tries: int = 
     often = f" ({tries} tries)" if tries > 1 else ""
     parts = [f"{head} on task {record.task_id}{often}", record.detail, POLICIES[Outcome(record.outcome)].remedy]
     return RunStopped(": ".join(" ".join(part.split()) for part in parts if part))
+
+
+def disk_full(record: AttemptRecord, folder: Path) -> RunStopped:
+    """The line for an attempt that failed on a full disk, whatever its outcome: all others would fail there too."""
+    return RunStopped(
+        f"the disk that holds {folder} is full: free some space, then the same command goes on "
+        f"(task {record.task_id}: {record.outcome})"
+    )
 
 
 class Breaker:

@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import docker
 import pytest
-from docker.errors import DockerException, ImageNotFound
 from pydantic import SecretStr
 
 from daemon.setup.clis import agents_folder
@@ -18,7 +16,6 @@ from daemon.setup.home import honed_home
 from harnesses.clis import CliBinary, CliError, CliName, find_cli
 from harnesses.harness import RenderedSkill
 from sandboxes.gateway.policy import Caps, DoorPolicy, Provider, Upstream
-from sandboxes.image import recipe
 
 REAL_KEY = "sk-real-5f0c1d-never-in-a-box"
 VERSIONS: dict[CliName, str] = {"codex": "0.171.0", "claude": "2.1.332"}
@@ -43,24 +40,6 @@ def installed(name: CliName) -> CliBinary:
         return find_cli(Path(root) if root else agents_folder(honed_home()), name, version=VERSIONS[name])
     except CliError as error:
         pytest.skip(str(error))
-
-
-def sandbox_image() -> str:
-    """The sandbox image of a reachable Docker engine, or a skip."""
-    image = os.environ.get("HONED_TEST_IMAGE", recipe.SANDBOX_IMAGE)
-    try:
-        client = docker.from_env(timeout=10)
-    except DockerException as error:
-        pytest.skip(f"no Docker engine: {type(error).__name__}")
-    try:
-        client.images.get(image)
-    except ImageNotFound:
-        pytest.skip(f"no image {image}: run `honed setup`")
-    except DockerException as error:
-        pytest.skip(f"no Docker engine: {type(error).__name__}")
-    finally:
-        client.close()
-    return image
 
 
 def door_policy(provider: Provider, base_url: str, *, caps: Caps | None = None, tries: int = 1) -> DoorPolicy:

@@ -11,7 +11,8 @@ import pytest
 from tests.benchmarks.results import Result
 from tests.benchmarks.sandbox import BATCH, attempts_per_min, overhead
 from tests.benchmarks.startup import startup
-from tests.support.agents import installed, sandbox_image
+from tests.support.agents import installed
+from tests.support.sandboxes import docker_image
 
 Say = Callable[[str], None]
 UNITS = {"": "s", ".ratio": "ratio"}
@@ -30,7 +31,7 @@ RATES = {"sandbox.attempts_per_min.2": "1/min", "sandbox.attempts_per_min.2.rati
 async def test_one_measurement_each(
     benchmark: Callable[[int, Say], Awaitable[dict[str, Result]]], units: dict[str, str], n: int
 ) -> None:
-    sandbox_image()
+    docker_image()
     installed("codex")
     installed("claude")
     said: list[str] = []

@@ -25,8 +25,9 @@ from harnesses.outcome import Outcome
 from sandboxes.docker import DockerSandbox
 from sandboxes.gateway.proxy import ModelGateway
 from skills_repo.skill import Skill
-from tests.support.agents import door_policy, installed, sandbox_image
+from tests.support.agents import door_policy, installed
 from tests.support.demo import RULES, skill_of, taught
+from tests.support.sandboxes import docker_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.clis]
 
@@ -65,7 +66,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(params=["codex", "claude-code"])
 async def bench(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Bench]:
-    sandbox = DockerSandbox(sandbox_image(), owner="honed-tests")
+    sandbox = DockerSandbox(docker_image(), owner="honed-tests")
     gateway = ModelGateway(folder / "s")
     async with SimulatedModel() as model:
         harness: CliHarness

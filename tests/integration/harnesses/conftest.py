@@ -19,7 +19,8 @@ from harnesses.harness import Assignment
 from sandboxes.docker import DockerSandbox
 from sandboxes.gateway.policy import Caps, Provider
 from sandboxes.gateway.proxy import ModelGateway
-from tests.support.agents import SKILL, door_policy, installed, sandbox_image
+from tests.support.agents import SKILL, door_policy, installed
+from tests.support.sandboxes import docker_image
 from tests.support.upstream import Upstream
 from tests.support.wire import Call, Step
 
@@ -89,7 +90,7 @@ class Bench:
 
 @pytest.fixture
 async def bench(kind: Kind, short_folder: Path) -> AsyncIterator[Bench]:
-    image = sandbox_image()
+    image = docker_image()
     installed(kind.cli)
     gateway = ModelGateway(short_folder / "s")
     sandbox = DockerSandbox(image, owner="honed-tests")

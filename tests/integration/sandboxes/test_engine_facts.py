@@ -50,6 +50,7 @@ async def test_attempts_do_not_ask_again(owner: str, tmp_path: Path, asked: list
 @pytest.fixture
 def tag(owner: str) -> Iterator[str]:
     """A name for an image of this test alone."""
+    docker_image()
     tag = f"honed-test:{owner[-12:]}"
     yield tag
     with docker_client() as client:

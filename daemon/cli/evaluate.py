@@ -16,7 +16,7 @@ from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.config import Config, ConfigError, TargetSection, load_config
 from daemon.optimizer.evaluate import EvaluationReport, evaluate
-from daemon.optimizer.gate import GateRule
+from daemon.optimizer.gates.rule import GateRule
 from daemon.preflight import check_target
 from daemon.wiring import Parts, is_simulated, open_parts
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptRecord, Decision
 from daemon.optimizer.decision import BaselineDecision
-from daemon.optimizer.measure import Measured, measured
+from daemon.optimizer.gates.measure import Measured, measured
 from daemon.optimizer.step import Tools
 from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.stop import RunStopped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.gate import GateRule
+from daemon.optimizer.gates.rule import GateRule
 from daemon.redaction import redact
 from skills_repo.edits import Applied
 from skills_repo.history import EditCommit, SkillHistory

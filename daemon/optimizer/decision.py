@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.optimizer.gate import Verdict
-from daemon.optimizer.measure import Measured
+from daemon.optimizer.gates.measure import Measured
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.replies import Pattern
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import AppliedEdit, Edit

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from daemon.journal.journal import Journal
 from daemon.journal.records import RunRecord
-from daemon.optimizer.gate import GateRule
-from daemon.optimizer.measure import Measured, measured
+from daemon.optimizer.gates.measure import Measured, measured
+from daemon.optimizer.gates.rule import GateRule
 from daemon.rollouts.result import TaskResult, paid
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import SealedError, Split, Task, TaskSet

@@ -17,7 +17,7 @@ from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
 from daemon.optimizer.commits import Committer
 from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.measure import Measured, Selection
+from daemon.optimizer.gates.measure import Measured, Selection
 from daemon.optimizer.opening import Opened, Opening
 from daemon.optimizer.report import BeforeAfter, RunReport, edit_fates
 from daemon.optimizer.schedule import edit_budget

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.measure import Measured
+from daemon.optimizer.gates.measure import Measured
 from daemon.optimizer.proposals import normalised
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit

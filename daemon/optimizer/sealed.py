@@ -12,8 +12,8 @@ from typing import Any
 
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision
-from daemon.optimizer.gate import GateRule
-from daemon.optimizer.measure import Measured, measured_in_pairs
+from daemon.optimizer.gates.measure import Measured, measured_in_pairs
+from daemon.optimizer.gates.rule import GateRule
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import urlsplit
 
-from daemon.config import Config, TrainSection
-from daemon.optimizer.gate import GateRule
+from daemon.config import Config
+from daemon.config_train import TrainSection
+from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.prompts.render import digest as prompts_digest
 from daemon.tasks.task import TaskSet
 from skills_repo.edits import EditLimits

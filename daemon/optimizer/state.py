@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.measure import Measured
+from daemon.optimizer.gates.measure import Measured
 from daemon.optimizer.memory import StepBuffer
 from skills_repo.skill import Skill
 

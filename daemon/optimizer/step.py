@@ -13,8 +13,10 @@ from typing import Any
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.batches import Minibatch, StepPlan, minibatches
 from daemon.optimizer.decision import RefusedEdit, RolloutSummary, StepDecision, StepOutcome
-from daemon.optimizer.gate import GateRule, Verdict, mean, strict
-from daemon.optimizer.measure import Selection, measured
+from daemon.optimizer.gates.measure import Selection, measured
+from daemon.optimizer.gates.rule import GateRule, mean
+from daemon.optimizer.gates.strict import strict
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.merge import Merger
 from daemon.optimizer.rank import rank

@@ -6,7 +6,8 @@ import pytest
 
 from daemon.optimizer.commits import Committer
 from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gate import GateRule, Verdict
+from daemon.optimizer.gates.rule import GateRule
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.replies import Pattern
 from skills_repo.edits import Applied, Edit, EditLimits, Op, apply
 from skills_repo.fake import FakeSkillRepository

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.optimizer.evaluate import evaluate
-from daemon.optimizer.gate import GateRule
+from daemon.optimizer.gates.rule import GateRule
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import SealedError
 from harnesses.outcome import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gate import Verdict
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.replies import Pattern
 from skills_repo.edits import AppliedEdit, Edit, EditStatus, Op

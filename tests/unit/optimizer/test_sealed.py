@@ -10,7 +10,7 @@ import pytest
 import daemon
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision, RunRecord
-from daemon.optimizer.gate import GateRule
+from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.sealed import SealedTest
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import Outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gate import GateRule, strict
-from daemon.optimizer.measure import measured
+from daemon.optimizer.gates.measure import measured
+from daemon.optimizer.gates.rule import GateRule
+from daemon.optimizer.gates.strict import strict
 from daemon.optimizer.state import State
 from daemon.rollouts.result import TaskResult
 from tests.support.optimizer import make_result, make_skill

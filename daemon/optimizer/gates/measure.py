@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.optimizer.gate import GateRule, mean, valid_pairs
+from daemon.optimizer.gates.rule import GateRule, mean, valid_pairs
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import Task

@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from daemon.optimizer.gate import GateRule, Verdict, mean, strict
+from daemon.optimizer.gates.rule import GateRule, mean
+from daemon.optimizer.gates.strict import strict
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.rollouts.result import TaskResult
 from tests.support.optimizer import make_result
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from daemon.config_errors import Finding, findings, to_line
+from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
 
@@ -24,11 +25,7 @@ class ConfigError(Exception):
     """The configuration cannot be used; `str()` is one line: file, line, key, what and the remedy."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class SkillSection(_Section):
+class SkillSection(Section):
     """`[skill]`: what is honed."""
 
     path: str
@@ -36,9 +33,13 @@ class SkillSection(_Section):
     repository: Path = Path()
     """The git repository, relative to honed.toml."""
     max_chars: int = Field(default=20_000, ge=500)
+    initial: str = "existing"
+    """What a run starts from: `existing` (the repository's skill), `empty`, or a folder relative to honed.toml."""
+    description: str = ""
+    """Of a skill that `initial = "empty"` brings into being where the repository has none."""
 
 
-class TasksSection(_Section):
+class TasksSection(Section):
     """`[tasks]`: what is measured."""
 
     path: Path
@@ -50,7 +51,7 @@ class TasksSection(_Section):
     """Fewer selection tasks than this decide nothing: an error."""
 
 
-class PriceSection(_Section):
+class PriceSection(Section):
     """US dollars for a million tokens; overrides the built-in table."""
 
     input: float = Field(ge=0)
@@ -58,7 +59,7 @@ class PriceSection(_Section):
     output: float = Field(ge=0)
 
 
-class ModelSection(_Section):
+class ModelSection(Section):
     """A model behind a provider."""
 
     provider: Provider = "openai"
@@ -94,27 +95,7 @@ class OptimizerSection(ModelSection):
     """Requests at the same time."""
 
 
-class TrainSection(_Section):
-    """`[train]`: the method's knobs (names and defaults from the method's paper)."""
-
-    epochs: int = Field(default=4, ge=1)
-    batch: int = Field(default=40, ge=1)
-    accumulation: int = Field(default=1, ge=1)
-    minibatch: int = Field(default=8, ge=1)
-    merge_batch: int = Field(default=8, ge=2)
-    edit_budget: int = Field(default=4, ge=1)
-    min_edit_budget: int = Field(default=2, ge=1)
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
-    gate_metric: Literal["hard", "soft", "mixed"] = "hard"
-    mixed_weight: float = Field(default=0.5, ge=0, le=1)
-    seed: int = 42
-    min_valid: float = Field(default=0.8, gt=0, le=1)
-    """Smallest share of valid (pairs of) attempts that a step may be decided on."""
-    attempt_tries: int = Field(default=3, ge=1)
-    """Tries of one attempt while its outcome is a failure of ours."""
-
-
-class SandboxSection(_Section):
+class SandboxSection(Section):
     """`[sandbox]`: where agents run."""
 
     engine: Literal["auto", "docker", "bubblewrap", "process"] = "auto"
@@ -129,14 +110,14 @@ class SandboxSection(_Section):
     """Lets the process engine run with a real key: it protects nothing."""
 
 
-class GitSection(_Section):
+class GitSection(Section):
     """`[git]`: whose name commits carry."""
 
     author_name: str = "honed"
     author_email: str = "honed@localhost"
 
 
-class Config(_Section):
+class Config(Section):
     """The whole file."""
 
     skill: SkillSection
@@ -144,6 +125,7 @@ class Config(_Section):
     target: TargetSection
     optimizer: OptimizerSection
     train: TrainSection = TrainSection()
+    budget: BudgetSection = BudgetSection()
     sandbox: SandboxSection = SandboxSection()
     git: GitSection = GitSection()
     file: Path = Path("honed.toml")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from daemon.config import SandboxSection, TargetSection, TasksSection, TrainSection
+from daemon.config import SandboxSection, TargetSection, TasksSection
+from daemon.config_train import TrainSection
 from sandboxes.gateway.policy import Provider
 
 _TEMPLATE = """\

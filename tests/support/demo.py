@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.demo import optimizer
 from daemon.demo.conversation import Conversation, Reply, from_responses
 from daemon.demo.demo_set import DemoSet, Knobs

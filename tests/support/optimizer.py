@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import AttemptRecord

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.journal.sqlite import SqliteJournal
 from daemon.optimizer.report import RunReport
 from skills_repo.history import Author

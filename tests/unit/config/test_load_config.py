@@ -122,7 +122,11 @@ def test_what_is_nested_too_deeply_is_one_line(tmp_path: Path, text: str) -> Non
         ("epochs = 2", "min_valid = nan", ":16: [train] min_valid must be a finite number, not nan"),
         ("epochs = 2", 'min_valid = "all"', ":16: [train] min_valid must be a number, not 'all'"),
         ("epochs = 2", "edit_budget = 1", ":15: [train] min_edit_budget must be at most edit_budget (1), not 2"),
-        ("epochs = 2", 'schedule = "cos"', "must be one of 'constant', 'linear' or 'cosine', not 'cos'"),
+        (
+            "epochs = 2",
+            'schedule = "cos"',
+            "must be one of 'constant', 'linear', 'cosine', ",
+        ),
         ("[train]", "[sandbox]\nallow_unsandboxed = 1\n[train]", "allow_unsandboxed must be true or false, not 1"),
         ('model = "m"\n', "", ":7: [target] model is missing: add it"),
         ('model = "m"', "model = 3", ":9: [target] model must be text, not 3"),
@@ -210,3 +214,17 @@ def test_the_defaults_in_the_rendered_comments_are_the_real_ones(tmp_path: Path)
     )
     assert len(shown) > 15
     assert _load(tmp_path, uncommented) == _load(tmp_path, text)
+
+
+def test_the_papers_mode_changes_defaults_alone(tmp_path: Path) -> None:
+    file = tmp_path / "honed.toml"
+    file.write_text(GOOD.replace("epochs = 2", 'mode = "paper"\nsize_penalty = 0.01'))
+    train = load_config(file).train
+    assert (train.gate, train.refuse_rejected, train.size_penalty) == ("strict", False, 0.01)
+    assert (train.epochs, train.batch, train.minibatch, train.edit_budget, train.schedule) == (4, 40, 8, 4, "cosine")
+    assert (train.rejected_buffer, train.slow_update, train.slow_update_samples, train.meta_skill) == (
+        True,
+        "gated",
+        20,
+        True,
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.demo.demo_set import DemoSet
 from daemon.demo.ideas import FORMAT_AS_IS
 from daemon.journal.memory import MemoryJournal

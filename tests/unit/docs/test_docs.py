@@ -18,6 +18,7 @@ from typer.main import get_command
 from daemon.cli import run as cli_run
 from daemon.cli.app import app
 from daemon.config import Config, ModelSection, OptimizerSection, PriceSection, TargetSection, load_config
+from daemon.config_train import CapSection
 from daemon.optimizer import reflect
 from daemon.tasks import feedback
 from daemon.tasks.formats.jsonl import Row
@@ -96,6 +97,10 @@ def test_the_keys_of_models_are_documented_with_their_defaults() -> None:
         own = {key: default_of(section, key) for key in set(section.model_fields) - set(rows(both))}
         assert {key: row[1] for key, row in rows(text).items()} == own
     assert all(f"`{key}`" in both for key in PriceSection.model_fields)
+
+
+def test_the_keys_of_caps_are_documented() -> None:
+    documented(part(CONFIGURATION, "## [budget]"), CapSection, 1)
 
 
 def test_every_section_has_a_part() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from harnesses.models.client import ModelRequest
 from skills_repo.validate import validate
 from tests.support.optimizer import ScriptedOptimizer, World, WorldHarness, edit, make_skill, reflection, task_set

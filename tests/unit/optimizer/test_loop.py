@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.rollouts.progress import AttemptFinished, PhaseStarted, RunEnded, RunStarted, StepDecided
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision
 from daemon.optimizer.report import RunReport

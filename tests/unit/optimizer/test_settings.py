@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from daemon.config import Config, TrainSection
+from daemon.config import Config
+from daemon.config_train import TrainSection
 from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from tests.support.optimizer import task_set
 

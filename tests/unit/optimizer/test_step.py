@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from daemon.config import TrainSection
+from daemon.config_train import TrainSection
 from daemon.optimizer.decision import StepDecision
 from daemon.optimizer.report import RunReport
 from harnesses.models.client import ModelRequest

@@ -71,6 +71,15 @@ class Ground:
             return free[0]
         return next((miss for miss in (Miss.GUARDED, Miss.FRONTMATTER) if miss in misses), Miss.MISSING)
 
+    def occurrences(self, target: str) -> str:
+        """Where an ambiguous target stands, in words."""
+        target = target.replace("\r\n", "\n")
+        found = [match.start() for match in re.finditer(f"(?={re.escape(target)})", self._text)]
+        found = [at for at in found if self._touches(Place(at, at + len(target))) is None]
+        lines = sorted({self._text.count("\n", 0, at) + 1 for at in found})
+        shown = ", ".join(map(str, lines[:8])) + (", …" if len(lines) > 8 else "")
+        return f"it occurs {len(found)} times, in {'line' if len(lines) == 1 else 'lines'} {shown}"
+
     def _touches(self, place: Place) -> Miss | None:
         if self._region is not None and place.end > self._region.start and place.start < self._region.end:
             return Miss.GUARDED

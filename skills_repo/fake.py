@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from skills_repo.history import Author, EditCommit, RefMovedError, RepositoryError, SkillCommit
 from skills_repo.log import describe
-from skills_repo.message import step_of
+from skills_repo.message import place_of
 from skills_repo.skill import Skill, from_files
 from skills_repo.validate import validate
 
@@ -92,16 +92,12 @@ class FakeSkillRepository:
         self._refs[self.branch] = onto
         return tuple(commit for commit, _ in made)
 
-    async def find_step(self, run_id: str, step: int) -> tuple[str, ...]:
-        """The commits of one step on the branch, oldest first."""
+    async def find_step(self, run_id: str, step: int, phase: str = "step") -> tuple[str, ...]:
+        """The commits of one step's phase on the branch, oldest first."""
         if self.branch not in self._refs:
             return ()
         found = [self._describe(commit) for commit in reversed(self._line(self._refs[self.branch]))]
-        return tuple(
-            commit.sha
-            for commit in found
-            if commit.trailers.get("Honed-Run") == run_id and step_of(commit.trailers) == step
-        )
+        return tuple(commit.sha for commit in found if place_of(commit.trailers) == (run_id, step, phase))
 
     async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, newest first."""

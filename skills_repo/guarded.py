@@ -54,6 +54,16 @@ def read(text: str) -> str:
     return text[region.start + len(START) : region.end - len(END)].strip("\r\n")
 
 
+def without(text: str) -> str:
+    """The text with the region cut out, and one line end less at the very end if the region was the last thing.
+
+    Two texts that differ in nothing but the region, made or removed, come to the same.
+    """
+    region = find(text)
+    rest = text if region is None else text[: region.start] + text[region.end :]
+    return rest.rstrip("\r\n")
+
+
 def write(text: str, content: str) -> str:
     """The text with the region's content replaced; a missing region is made at the end, after one blank line.
 

@@ -79,8 +79,8 @@ class SkillHistory(Protocol):
         `RefMovedError` if the branch is not at `parent` any more; then the branch stays where it is.
         """
 
-    async def find_step(self, run_id: str, step: int) -> tuple[str, ...]:
-        """The commits of one step on the branch, oldest first: empty if the step was never committed."""
+    async def find_step(self, run_id: str, step: int, phase: str = "step") -> tuple[str, ...]:
+        """The commits of one step's phase (`message.PHASES`) on the branch, oldest first: empty if there are none."""
 
     async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, seen from `base()`, newest first."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from skills_repo.git import Git
 from skills_repo.history import Author, SkillCommit
-from skills_repo.message import parse_trailers, step_of
+from skills_repo.message import parse_trailers, place_of
 
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
 _COLUMNS = 6
@@ -20,15 +20,11 @@ def read_log(git: Git, head: str, skill_path: str, limit: int) -> tuple[SkillCom
     return _read(git, head, skill_path, f"--max-count={max(int(limit), 0)}")
 
 
-def find_step(git: Git, head: str, skill_path: str, run_id: str, step: int) -> tuple[str, ...]:
-    """Ids of the commits whose trailers name this run and step, oldest first."""
+def find_step(git: Git, head: str, skill_path: str, place: tuple[str, int, str]) -> tuple[str, ...]:
+    """Ids of the commits whose trailers name this run, step and phase, oldest first."""
     grep = ("--fixed-strings", "--grep=Honed-Run:")
     found = _read(git, head, skill_path, *grep)
-    return tuple(
-        commit.sha
-        for commit in reversed(found)
-        if commit.trailers.get("Honed-Run") == run_id and step_of(commit.trailers) == step
-    )
+    return tuple(commit.sha for commit in reversed(found) if place_of(commit.trailers) == place)
 
 
 def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCommit, ...]:

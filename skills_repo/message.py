@@ -32,7 +32,14 @@ _NEUTRAL = (
     (re.compile(r"\*\*\*+"), "* *"),
     (re.compile(r"\bskip-checks\b", re.IGNORECASE), "skip checks"),
 )
-_OPS = {Op.APPEND: "add", Op.INSERT_AFTER: "add", Op.REPLACE: "replace", Op.DELETE: "delete"}
+_OPS = {
+    Op.APPEND: "add",
+    Op.INSERT_AFTER: "add",
+    Op.REPLACE: "replace",
+    Op.DELETE: "delete",
+    Op.REWRITE: "rewrite",
+    Op.SLOW_UPDATE: "update guidance",
+}
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,8 @@ def _quoted(text: str, hang: str = "") -> str:
 def _subject(note: EditNote) -> str:
     edit = note.edit
     text = edit.target if edit.op == Op.DELETE else edit.content or edit.target
+    if edit.op == Op.REWRITE:  # a body's first line is the skill's title, the same every time
+        text = edit.rationale or text
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
     words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;") or "…"
     verb = _OPS.get(edit.op, "edit")

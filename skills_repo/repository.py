@@ -79,9 +79,9 @@ class SkillRepository:
         """Commit the changes and move the branch; see `SkillHistory.commit_edits`."""
         return await asyncio.to_thread(self._commit_edits, parent, tuple(changes), when)
 
-    async def find_step(self, run_id: str, step: int) -> tuple[str, ...]:
-        """The commits of one step on the branch, oldest first."""
-        return await asyncio.to_thread(self._find_step, run_id, step)
+    async def find_step(self, run_id: str, step: int, phase: str = "step") -> tuple[str, ...]:
+        """The commits of one step's phase on the branch, oldest first."""
+        return await asyncio.to_thread(self._find_step, run_id, step, phase)
 
     async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, newest first."""
@@ -178,10 +178,10 @@ class SkillRepository:
             raise RepositoryError(f"branch {self._short} cannot be written: {error.stderr} ({remedy})") from error
 
     @_plain_errors
-    def _find_step(self, run_id: str, step: int) -> tuple[str, ...]:
+    def _find_step(self, run_id: str, step: int, phase: str) -> tuple[str, ...]:
         self._check()
         head = self._head()
-        return () if head is None else logs.find_step(self._git, head, self.skill_path, run_id, step)
+        return () if head is None else logs.find_step(self._git, head, self.skill_path, (run_id, step, phase))
 
     @_plain_errors
     def _log(self, limit: int) -> tuple[SkillCommit, ...]:

@@ -39,7 +39,6 @@ def _only(applied: Applied) -> tuple[EditStatus, str]:
         (Edit(Op.REPLACE, "- two", ""), "\n# Rules\n\n- one\n  - deep\n\n"),
         (Edit(Op.REPLACE, "  - deep", "    - deeper  "), "\n# Rules\n\n- one\n    - deeper  \n- two\n"),
         (Edit(Op.DELETE, "  - deep\n"), "\n# Rules\n\n- one\n- two\n"),
-        (Edit(Op.DELETE, BODY), ""),
         (Edit(Op.INSERT_AFTER, "- one", "  - new"), "\n# Rules\n\n- one\n  - new\n  - deep\n- two\n"),
         (Edit(Op.INSERT_AFTER, "on", "  - new\n"), "\n# Rules\n\n- one\n  - new\n  - deep\n- two\n"),
         (Edit(Op.INSERT_AFTER, "# Rules\n", "x"), "\n# Rules\nx\n\n- one\n  - deep\n- two\n"),
@@ -123,6 +122,8 @@ def test_one_crlf_in_an_lf_file_does_not_spread() -> None:
         (Edit(Op.APPEND, content=REGION), EditStatus.TOUCHES_GUARDED),
         (Edit(Op.REPLACE, "tail", "<!-- HONED:Slow-Update:end -->"), EditStatus.TOUCHES_GUARDED),
         (Edit(Op.REPLACE, "tail", "tail"), EditStatus.NO_CHANGE),
+        (Edit(Op.REWRITE, content="# All new"), EditStatus.NOT_ALLOWED),
+        (Edit(Op.SLOW_UPDATE, content="look thrice"), EditStatus.NOT_ALLOWED),
         (Edit(Op.REPLACE, "- two\n", "- two"), EditStatus.INVALID_RESULT),
         (Edit(Op.APPEND, content="x" * 4001), EditStatus.TOO_LARGE),
         (Edit(Op.APPEND, content="a\u200bb"), EditStatus.HIDDEN_CHARACTERS),
@@ -162,7 +163,7 @@ def test_plain_writing_of_any_script_passes(content: str) -> None:
     "edit",
     [
         Edit(None),  # type: ignore[arg-type]
-        Edit("rewrite", "two", "x"),  # type: ignore[arg-type]
+        Edit("rename", "two", "x"),  # type: ignore[arg-type]
         Edit(Op.REPLACE, None, "x"),  # type: ignore[arg-type]
         Edit(Op.REPLACE, "two", None),  # type: ignore[arg-type]
         Edit(Op.REPLACE, ["two"], "x"),  # type: ignore[arg-type]

@@ -35,9 +35,10 @@ class Merger:
 
     optimizer: Optimizer
     skill: Skill
-    budget: int
+    budget: int | None
     batch: int
     step: int
+    meta_skill: str = ""
 
     async def merge(self, patches: Sequence[Patch]) -> Merged:
         """The whole tree."""
@@ -75,6 +76,7 @@ class Merger:
             system=render("merge.system.j2"),
             user=render(
                 "merge.user.j2",
+                meta_skill=self.meta_skill,
                 skill=self.skill.text,
                 budget=self.budget,
                 patches=[patch.shown() for patch in group],

@@ -26,7 +26,9 @@ class Ranked:
     usage: Usage = field(default_factory=Usage)
 
 
-async def rank(optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, budget: int, step: int) -> Ranked:
+async def rank(
+    optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, budget: int, step: int, meta_skill: str = ""
+) -> Ranked:
     """At most `budget` of the edits; no call if all fit."""
     if len(edits) <= budget:
         return Ranked(tuple(edits))
@@ -37,7 +39,7 @@ async def rank(optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, bud
         "rank",
         RankReply,
         system=render("rank.system.j2"),
-        user=render("rank.user.j2", skill=skill.text, budget=budget, edits=rows),
+        user=render("rank.user.j2", meta_skill=meta_skill, skill=skill.text, budget=budget, edits=rows),
     )
     selected = answer.reply.selected if answer.reply else []
     usable = [index for index in dict.fromkeys(selected) if 0 <= index < len(edits)]

@@ -5,7 +5,7 @@ The optimizer sees what train attempts did and rubric-level feedback; `Task.answ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,15 @@ from daemon.optimizer.proposals import Patch, Source, to_edit, unite_patterns
 from daemon.optimizer.replies import Pattern, ReflectReply
 from daemon.rollouts.parallel import ordered
 from daemon.rollouts.result import TaskResult
+from daemon.tasks.task import Task
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
+
+MOST_EDITS = 64
+"""Taken from one reply where there is no edit budget: a bound on what a model may cost us, not on what it may say."""
+
+Outgoing = Callable[[str, Task], str]
+"""Passes a text about an attempt on a task on its way to the optimizer: the firewall's place."""
 
 _PROMPT_CHARS = 2_000
 _FEEDBACK_CHARS = 1_500
@@ -42,6 +49,10 @@ class Reflection:
     usage: Usage
 
 
+def _unchanged(text: str, task: Task) -> str:
+    return text
+
+
 @dataclass(frozen=True)
 class Reflector:
     """Reflects for one step."""
@@ -49,19 +60,42 @@ class Reflector:
     optimizer: Optimizer
     skill: Skill
     buffer: StepBuffer
-    budget: int
+    budget: int | None
+    """None: no edit budget; then `MOST_EDITS` bound a reply."""
     step: int
+    meta_skill: str = ""
+    """The optimizer's own memory; the target never sees it."""
+    outgoing: Outgoing = _unchanged
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
-        answers = await ordered(self._ask(minibatch, self._place(i)) for i, minibatch in enumerate(cut))
+        answers = await ordered(self.reflect_one(minibatch, ordinal) for ordinal, minibatch in enumerate(cut))
+        return self.gather(cut, answers)
+
+    async def reflect_one(self, minibatch: Minibatch, ordinal: int) -> Answer[ReflectReply]:
+        """Ask for a patch from one minibatch; `ordinal` is its place among the step's, whenever it is complete."""
+        role = "reflect_successes" if minibatch.solved else "reflect_failures"
+        user = render(
+            "reflect.user.j2",
+            meta_skill=self.meta_skill,
+            skill=self.skill.text,
+            budget=self.budget,
+            earlier=self.buffer.entries,
+            attempts=[shown(result, self.outgoing) for result in minibatch.results],
+        )
+        place = self._place(ordinal)
+        return await self.optimizer.ask(place, role, ReflectReply, system=render(f"{role}.system.j2"), user=user)
+
+    def gather(self, cut: Sequence[Minibatch], answers: Sequence[Answer[ReflectReply]]) -> Reflection:
+        """What the answers to these minibatches (both by ordinal) come to; it asks nothing."""
+        most = MOST_EDITS if self.budget is None else self.budget
         patches: list[Patch] = []
         notes: list[str] = []
         for ordinal, (minibatch, answer) in enumerate(zip(cut, answers, strict=True)):
             proposed = answer.reply.edits if answer.reply else []
-            if len(proposed) > self.budget:
-                notes.append(f"{self._place(ordinal)}: {len(proposed)} edits proposed, the first {self.budget} taken")
-            edits = tuple(to_edit(edit, minibatch.ids) for edit in proposed[: self.budget])
+            if len(proposed) > most:
+                notes.append(f"{self._place(ordinal)}: {len(proposed)} edits proposed, the first {most} taken")
+            edits = tuple(to_edit(edit, minibatch.ids) for edit in proposed[:most])
             if edits:
                 source: Source = "successes" if minibatch.solved else "failures"
                 patches.append(Patch(source, edits, tuple(sorted(minibatch.ids))))
@@ -75,32 +109,21 @@ class Reflector:
             usage=sum((answer.usage for answer in answers), Usage()),
         )
 
-    async def _ask(self, minibatch: Minibatch, place: str) -> Answer[ReflectReply]:
-        role = "reflect_successes" if minibatch.solved else "reflect_failures"
-        user = render(
-            "reflect.user.j2",
-            skill=self.skill.text,
-            budget=self.budget,
-            earlier=self.buffer.entries,
-            attempts=[shown(result) for result in minibatch.results],
-        )
-        return await self.optimizer.ask(place, role, ReflectReply, system=render(f"{role}.system.j2"), user=user)
-
     def _place(self, ordinal: int) -> str:
         return f"{self.step}/reflect/{ordinal}"
 
 
-def shown(result: TaskResult) -> dict[str, Any]:
+def shown(result: TaskResult, outgoing: Outgoing = _unchanged) -> dict[str, Any]:
     """An attempt as the optimizer sees it: shortened, both ends kept, nothing that holds gold."""
-    record = result.record
+    record, task = result.record, result.task
     answer = "" if record.final_answer.strip() in record.summary else record.final_answer.strip()
     return {
         "task": result.task_id,
         "verdict": "solved" if result.solved else "failed",
         "score": result.score,
-        "prompt": shorten(result.task.prompt, _PROMPT_CHARS),
-        "feedback": shorten(record.feedback, _FEEDBACK_CHARS),
+        "prompt": shorten(outgoing(task.prompt, task), _PROMPT_CHARS),
+        "feedback": shorten(outgoing(record.feedback, task), _FEEDBACK_CHARS),
         "skill_unread": not record.skill_opened,
-        "summary": shorten(record.summary, _SUMMARY_CHARS),
-        "final_answer": shorten(answer, _ANSWER_CHARS),
+        "summary": shorten(outgoing(record.summary, task), _SUMMARY_CHARS),
+        "final_answer": shorten(outgoing(answer, task), _ANSWER_CHARS),
     }

@@ -14,7 +14,19 @@ from typing import Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateNotFound
 
-MARKERS = ("current_skill", "edit_budget", "earlier_steps", "attempt", "patches", "edits")
+
+def _sources() -> dict[str, str]:
+    """Every template by name, in order."""
+    entries = sorted(files(__package__).iterdir(), key=lambda entry: entry.name)
+    return {entry.name: entry.read_text(encoding="utf-8") for entry in entries if entry.name.endswith(".j2")}
+
+
+def _markers() -> tuple[str, ...]:
+    """The sections that the templates open: a new template's are among them without a word here."""
+    return tuple(sorted({name for text in _sources().values() for name in re.findall(r"</([a-z][a-z_]*)>", text)}))
+
+
+MARKERS = _markers()
 _MARKER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(MARKERS)})\b)", re.IGNORECASE)
 
 
@@ -64,7 +76,6 @@ def render(template: str, **values: Any) -> str:
 def digest() -> str:
     """`sha256:` over every template: part of a run's fingerprint."""
     h = hashlib.sha256()
-    for source in sorted(files(__package__).iterdir(), key=lambda entry: entry.name):
-        if source.name.endswith(".j2"):
-            h.update(f"{source.name}\0".encode() + source.read_bytes() + b"\0")
+    for name, text in _sources().items():
+        h.update(f"{name}\0{text}\0".encode())
     return "sha256:" + h.hexdigest()

@@ -12,8 +12,9 @@ from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.batches import Minibatch
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.proposals import unite_patterns
-from daemon.optimizer.reflect import Reflection, Reflector
+from daemon.optimizer.reflect import MOST_EDITS, Reflection, Reflector
 from daemon.optimizer.replies import Pattern
+from daemon.tasks.task import Task
 from harnesses.models.client import ModelRequest
 from tests.support.optimizer import Replier, ScriptedOptimizer, edit, make_result, make_skill, reflection, user_text
 
@@ -24,14 +25,18 @@ CUT = [
 ]
 
 
-async def reflected(
-    reply: Replier, budget: int = 3, chaos: random.Random | None = None
-) -> tuple[Reflection, ScriptedOptimizer]:
+async def reflector_for(client: ScriptedOptimizer, budget: int | None = 3, **fields: Any) -> Reflector:
     journal = MemoryJournal()
     await journal.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
+    optimizer = Optimizer(client, journal, "r1")
+    return Reflector(optimizer, make_skill("Look first."), StepBuffer(1), budget, step=1, **fields)
+
+
+async def reflected(
+    reply: Replier, budget: int | None = 3, chaos: random.Random | None = None, **fields: Any
+) -> tuple[Reflection, ScriptedOptimizer]:
     client = ScriptedOptimizer(reply, chaos=chaos)
-    reflector = Reflector(Optimizer(client, journal, "r1"), make_skill("Look first."), StepBuffer(1), budget, step=1)
-    return await reflector.reflect(CUT), client
+    return await (await reflector_for(client, budget, **fields)).reflect(CUT), client
 
 
 def echo(request: ModelRequest) -> dict[str, Any]:
@@ -65,6 +70,53 @@ async def test_patches_come_in_the_minibatches_order_whoever_answers_first() -> 
         found, _ = await reflected(echo, chaos=random.Random(seed))
         assert [patch.edits[0].content for patch in found.patches] == ["for f1", "for f3", "for s1"]
         assert [patch.source for patch in found.patches] == ["failures", "failures", "successes"]
+
+
+async def test_minibatches_asked_one_by_one_in_any_order_come_to_the_same() -> None:
+    whole, _ = await reflected(echo)
+    client = ScriptedOptimizer(echo)
+    reflector = await reflector_for(client)
+    answers = {ordinal: await reflector.reflect_one(CUT[ordinal], ordinal) for ordinal in (2, 0, 1)}
+    asked = len(client.requests)
+    assert reflector.gather(CUT, [answers[ordinal] for ordinal in range(len(CUT))]) == whole
+    assert len(client.requests) == asked
+
+
+async def test_without_a_budget_all_edits_are_taken_up_to_a_hard_bound() -> None:
+    found, client = await reflected(lambda _: reflection(*(edit(f"e{i}") for i in range(63))), budget=None)
+    assert [len(patch.edits) for patch in found.patches] == [63, 63, 63]
+    assert found.notes == ()
+    assert all("<edit_budget>unlimited</edit_budget>" in user_text(request) for request in client.requests)
+    found, _ = await reflected(lambda _: reflection(*(edit(f"e{i}") for i in range(10_000))), budget=None)
+    assert [len(patch.edits) for patch in found.patches] == [MOST_EDITS] * 3
+    assert found.notes[0] == "1/reflect/0: 10000 edits proposed, the first 64 taken"
+
+
+async def test_the_optimizers_memory_stands_in_front_and_only_where_there_is_one() -> None:
+    _, client = await reflected(echo, meta_skill="Small edits held </optimizer_memory> up.")
+    for request in client.requests:
+        start = "<optimizer_memory>\nSmall edits held &lt;/optimizer_memory> up.\n</optimizer_memory>\n<current_skill>"
+        assert user_text(request).startswith(start)
+    _, client = await reflected(echo)
+    assert not any("optimizer_memory" in user_text(request) for request in client.requests)
+
+
+async def test_every_text_of_an_attempt_passes_the_firewall() -> None:
+    told = {"summary": "saw GOLD here", "feedback": "not GOLD", "final_answer": "it is GOLD"}
+    cut = [Minibatch(solved=False, results=(make_result("f1", 0.0, **told),))]
+    client = ScriptedOptimizer(echo)
+    seen: set[str] = set()
+
+    def outgoing(text: str, task: Task) -> str:
+        seen.add(task.id)
+        return text.replace("GOLD", "[withheld]").replace("Do f1.", "A task.")
+
+    await (await reflector_for(client, outgoing=outgoing)).reflect(cut)
+    text = user_text(client.requests[0])
+    assert seen == {"f1"}
+    assert text.count("[withheld]") == 3
+    assert "GOLD" not in text
+    assert "Task: A task." in text
 
 
 async def test_evidence_is_the_minibatchs_own() -> None:

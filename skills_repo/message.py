@@ -42,18 +42,28 @@ _OPS = {
 }
 
 
+PHASES = ("step", "slow_update", "initial")
+"""What a commit belongs to: a step's edits, an epoch's slow update, or the skill that a run was told to start from."""
+
+
 @dataclass(frozen=True)
 class GateFigures:
     """Why the step was accepted; scores are means in 0..1."""
 
     rule: str
-    tasks: int
-    trials: int
-    before: float
-    after: float
-    valid: float
+    tasks: int = 0
+    trials: int = 1
+    """Of the candidate, per task at most."""
+    before: float | None = None
+    """None: accepted without measuring, as the configuration says."""
+    after: float | None = None
+    valid: float = 0.0
     """Share of attempts (pairs) that could be measured, 0..1."""
     split: str = "selection"
+    standard_error: float | None = None
+    """Of the difference."""
+    share: float | None = None
+    """What this edit alone carries of the difference, where it was measured by leaving it out."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,8 @@ class EditNote:
     optimizer: str
     failures: tuple[str, ...] = ()
     """The failure types that asked for it, as the optimizer worded them."""
+    phase: str = "step"
+    """One of `PHASES`."""
 
 
 def compose(note: EditNote) -> str:
@@ -109,6 +121,14 @@ def step_of(trailers: Mapping[str, str]) -> int | None:
     return int(match.group(1)) if match else None
 
 
+def place_of(trailers: Mapping[str, str]) -> tuple[str, int, str] | None:
+    """The run, step and phase that a commit belongs to; None for a commit that is not honed's."""
+    step = step_of(trailers)
+    if step is None or "Honed-Run" not in trailers:
+        return None
+    return trailers["Honed-Run"], step, trailers.get("Honed-Phase", "step")
+
+
 def neutral(text: str, longest: int) -> str:
     """Untrusted text as one line of harmless prose of at most `longest` characters."""
     text = " ".join(drop_hidden(text.replace("\r", "\n")[: longest * 4]).split())
@@ -138,24 +158,31 @@ def _subject(note: EditNote) -> str:
 
 
 def _trailers(note: EditNote) -> list[tuple[str, str]]:
-    gate = note.gate
-    figures = (
-        f"accepted rule={_value(gate.rule)} split={_value(gate.split)} n={gate.tasks}x{gate.trials}"
-        f" before={gate.before:.3f} after={gate.after:.3f} delta={gate.after - gate.before:+.3f} valid={gate.valid:.0%}"
-    )
     ids = [task for task in note.edit.evidence or () if isinstance(task, str) and _TASK_ID.fullmatch(task)]
     more = [f"+{len(ids) - MAX_EVIDENCE}"] if len(ids) > MAX_EVIDENCE else []
     return [
         ("Honed-Run", _value(note.run)),
         ("Honed-Step", f"{note.step}.{note.position}/{note.of}"),
+        ("Honed-Phase", _value(note.phase) if note.phase != "step" else ""),
         ("Honed-Skill", _value(note.skill)),
         ("Honed-Base", _value(note.base)),
         ("Honed-Op", _value(note.edit.op)),
-        ("Honed-Gate", figures),
+        ("Honed-Gate", _figures(note.gate)),
         ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
         ("Honed-Target", _value(note.target)),
         ("Honed-Optimizer", _value(note.optimizer)),
     ]
+
+
+def _figures(gate: GateFigures) -> str:
+    words = [f"accepted rule={_value(gate.rule)}"]
+    if gate.before is not None and gate.after is not None:
+        words += [f"split={_value(gate.split)} n={gate.tasks}x{gate.trials} before={gate.before:.3f}"]
+        words += [f"after={gate.after:.3f} delta={gate.after - gate.before:+.3f}"]
+        words += [f"se={gate.standard_error:.3f}"] if gate.standard_error is not None else []
+        words += [f"valid={gate.valid:.0%}"]
+    words += [f"share={gate.share:+.3f}"] if gate.share is not None else []
+    return " ".join(words)
 
 
 def _value(text: str) -> str:

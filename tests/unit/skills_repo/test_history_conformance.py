@@ -120,6 +120,11 @@ async def test_a_step_is_found_again_by_its_trailers(lab: Lab) -> None:
     assert await history.find_step("r-11", 1) == third
     assert await history.find_step("r-1", 2) == ()
     assert await history.find_step("r-", 1) == ()
+    assert await history.find_step("r-1", 12, "slow_update") == ()
+    slow = EditCommit(a_skill("\n- slow\n"), "Slow\n\nHoned-Run: r-1\nHoned-Step: 12.1/1\nHoned-Phase: slow_update\n")
+    made = await history.commit_edits(third[-1], [slow], 100)
+    assert await history.find_step("r-1", 12, "slow_update") == made
+    assert await history.find_step("r-1", 12) == second
 
 
 async def test_reverts_and_human_commits_are_told_apart(lab: Lab) -> None:

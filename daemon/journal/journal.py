@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from daemon.journal.records import AttemptKey, AttemptRecord, Decision, RunRecord
+from daemon.journal.records import (
+    AttemptKey,
+    AttemptRecord,
+    AttemptRow,
+    Decision,
+    ReplyRecord,
+    RunRecord,
+    Span,
+    Spent,
+)
 
 
 class JournalError(Exception):
@@ -41,6 +50,11 @@ class Journal(Protocol):
     async def attempts(self, run_id: str) -> tuple[AttemptRecord, ...]:
         """Every finished attempt planned under a run, in order of planning."""
 
+    async def attempt_rows(
+        self, *, run_id: str | None = None, skill_digest: str | None = None
+    ) -> tuple[AttemptRow, ...]:
+        """Finished attempts with their keys, in order of finishing: of a run, under a skill, or both."""
+
     async def unfinished_attempts(self) -> tuple[str, ...]:
         """Ids planned but not finished: what a dead process left."""
 
@@ -53,6 +67,9 @@ class Journal(Protocol):
     async def save_reply(self, run_id: str, place: str, prompt_digest: str, reply: dict[str, Any]) -> None:
         """Write a reply before it is used."""
 
+    async def replies(self, run_id: str) -> tuple[ReplyRecord, ...]:
+        """Every reply of a run, in order of writing."""
+
     async def find_decision(self, run_id: str, step: int, kind: str) -> Decision | None:
         """What was decided, if it was."""
 
@@ -61,6 +78,20 @@ class Journal(Protocol):
 
     async def decisions(self, run_id: str) -> tuple[Decision, ...]:
         """All decisions of a run by step."""
+
+    async def spent(
+        self, *, run_id: str | None = None, since: float | None = None, newest: int | None = None
+    ) -> tuple[Spent, ...]:
+        """What was paid: attempts, then replies, in order of beginning.
+
+        Of one run or of all; since a Unix time (rows without a time are left out then); at most the `newest` of each.
+        """
+
+    async def begin_span(self, run_id: str) -> None:
+        """Say that this process works on a run from now on: its later rows then also say until when it did."""
+
+    async def spans(self, *, run_id: str | None = None, since: float | None = None) -> tuple[Span, ...]:
+        """Who worked when, in order: on one run or on all; those that ended before a Unix time are left out."""
 
     async def close(self) -> None:
         """Close the file."""

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,50 @@ class RunRecord:
     """`open`, `done` or `failed`."""
     started: float
     """Unix time."""
+
+
+@dataclass(frozen=True)
+class AttemptRow:
+    """A finished attempt with what decided it."""
+
+    run_id: str
+    """The run that paid for it."""
+    key: AttemptKey
+    record: AttemptRecord
+
+
+@dataclass(frozen=True)
+class ReplyRecord:
+    """What the optimizer model answered at a place (`step/phase/ordinal`) of a run."""
+
+    place: str
+    prompt_digest: str
+    reply: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """One attempt begun, or one optimizer reply paid, as budgets and estimates see it."""
+
+    payer: Literal["target", "optimizer"]
+    harness: str
+    """Empty for the optimizer."""
+    model: str
+    """Empty where it is not known."""
+    usage: Mapping[str, Any] | None
+    """None: an attempt that was cut off, or still runs; what it cost is not known."""
+    wall_s: float
+    scored: bool
+    """An attempt with a score."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """One process at work on a run: from its start to the last row that it wrote. Unix times."""
+
+    run_id: str
+    started: float
+    seen: float
 
 
 @dataclass(frozen=True)

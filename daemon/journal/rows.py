@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from daemon.journal.journal import JournalError
-from daemon.journal.records import AttemptRecord
+from daemon.journal.records import AttemptKey, AttemptRecord
 
 END_STATES = ("done", "failed")
 
@@ -49,6 +49,11 @@ def decode_record(text: str) -> AttemptRecord:
     data = json.loads(text)
     known = {field.name for field in fields(AttemptRecord)}
     return AttemptRecord(**{key: value for key, value in data.items() if key in known})
+
+
+def key_from(text: str) -> AttemptKey:
+    """A key read back from its parts."""
+    return AttemptKey(**json.loads(text))
 
 
 def same_row(old: str, new: str, what: str) -> None:

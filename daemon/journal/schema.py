@@ -63,5 +63,22 @@ CREATE TABLE decisions (
 ) STRICT;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SPENDING = """
+ALTER TABLE attempts ADD COLUMN planned_at REAL;
+ALTER TABLE attempts ADD COLUMN finished_at REAL;
+ALTER TABLE replies ADD COLUMN saved_at REAL;
+CREATE INDEX attempts_by_time ON attempts (coalesce(finished_at, planned_at));
+CREATE INDEX replies_by_time ON replies (saved_at);
+
+CREATE TABLE spans (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id TEXT NOT NULL REFERENCES runs (run_id),
+  started REAL NOT NULL,
+  seen REAL NOT NULL CHECK (seen >= started)
+) STRICT;
+CREATE INDEX spans_by_run ON spans (run_id);
+"""
+"""When things were paid for. Rows of an older honed have no time: they count to no day."""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SPENDING)
 """Script n brings a file from version n to n + 1."""

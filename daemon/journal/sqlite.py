@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from daemon.journal.database import Database
 from daemon.journal.journal import JournalError
 from daemon.journal.records import AttemptKey, AttemptRecord, Decision, RunRecord
-from daemon.journal.rows import END_STATES, decode_record, encode, encode_record, same_row
+from daemon.journal.rows import END_STATES, encode, encode_record, same_row
+from daemon.journal.sqlite_read import SqliteReader
 
-_RUN = "SELECT run_id, fingerprint, skill, base_commit, state, started FROM runs"
 
-
-class SqliteJournal:
+class SqliteJournal(SqliteReader):
     """Durable memory of one state directory: the `Journal` protocol on one file.
 
     `read_only` is for a second process (`honed log`): it neither makes nor changes the file.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 10.0) -> None:
-        self._db = Database(path, read_only=read_only, busy_timeout_s=busy_timeout_s)
-
-    async def find_open_run(self, skill: str, fingerprint: str) -> RunRecord | None:
-        """The unfinished run to resume, if any: the newest."""
-        sql = f"{_RUN} WHERE skill = ? AND fingerprint = ? AND state = 'open' ORDER BY seq DESC LIMIT 1"
-        row = await self._one(sql, skill, fingerprint)
-        return None if row is None else RunRecord(*row)
-
-    async def find_runs(self, skill: str | None = None) -> tuple[RunRecord, ...]:
-        """All runs, oldest first."""
-        rows = await self._all(f"{_RUN} WHERE ?1 IS NULL OR skill = ?1 ORDER BY seq", skill)
-        return tuple(RunRecord(*row) for row in rows)
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        busy_timeout_s: float = 10.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(path, read_only=read_only, busy_timeout_s=busy_timeout_s)
+        self._clock = clock
+        self._spans: dict[str, int] = {}
+        """This process's own span by run."""
 
     async def open_run(self, run: RunRecord) -> None:
         """Write a new run."""
@@ -74,10 +72,11 @@ class SqliteJournal:
             _known_run(db, run_id)
             _refuse_second(db, "SELECT 1 FROM attempts WHERE attempt_id = ?", attempt_id, f"attempt {attempt_id}")
             db.execute(
-                "INSERT INTO attempts (attempt_id, run_id, task_id, key, key_parts, state)"
-                " VALUES (?, ?, ?, ?, ?, 'planned')",
-                (attempt_id, run_id, task_id, key.digest, parts),
+                "INSERT INTO attempts (attempt_id, run_id, task_id, key, key_parts, state, planned_at)"
+                " VALUES (?, ?, ?, ?, ?, 'planned', ?)",
+                (attempt_id, run_id, task_id, key.digest, parts, self._clock()),
             )
+            self._seen(db, run_id)
 
         await self._db.write(work)
 
@@ -86,9 +85,9 @@ class SqliteJournal:
         text = encode_record(record)
 
         def work(db: sqlite3.Connection) -> None:
-            sql = "SELECT state, key, task_id, record FROM attempts WHERE attempt_id = ?"
+            sql = "SELECT state, key, task_id, record, run_id FROM attempts WHERE attempt_id = ?"
             row = db.execute(sql, (record.attempt_id,)).fetchone()
-            state, key, task_id, old = row or (None, record.key, record.task_id, "")
+            state, key, task_id, old, run_id = row or (None, record.key, record.task_id, "", "")
             if state == "finished":
                 same_row(old, text, f"attempt {record.attempt_id}")
                 return
@@ -97,28 +96,13 @@ class SqliteJournal:
             if (key, task_id) != (record.key, record.task_id):
                 raise JournalError(f"attempt {record.attempt_id} was planned for another task or with another key")
             db.execute(
-                "UPDATE attempts SET state = 'finished', outcome = ?, score = ?, hard = ?, record = ?,"
+                "UPDATE attempts SET state = 'finished', outcome = ?, score = ?, hard = ?, record = ?, finished_at = ?,"
                 " finished_seq = (SELECT coalesce(max(finished_seq), 0) + 1 FROM attempts) WHERE attempt_id = ?",
-                (record.outcome, record.score, record.hard, text, record.attempt_id),
+                (record.outcome, record.score, record.hard, text, self._clock(), record.attempt_id),
             )
+            self._seen(db, run_id)
 
         await self._db.write(work)
-
-    async def find_scored(self, key: AttemptKey) -> AttemptRecord | None:
-        """The valid result of equal content that was finished first. Invalid attempts are never found."""
-        sql = "SELECT record FROM attempts WHERE key = ? AND score IS NOT NULL ORDER BY finished_seq LIMIT 1"
-        row = await self._one(sql, key.digest)
-        return None if row is None else decode_record(row[0])
-
-    async def attempts(self, run_id: str) -> tuple[AttemptRecord, ...]:
-        """Every finished attempt planned under a run, in order of planning."""
-        sql = "SELECT record FROM attempts WHERE run_id = ? AND state = 'finished' ORDER BY seq"
-        return tuple(decode_record(row[0]) for row in await self._all(sql, run_id))
-
-    async def unfinished_attempts(self) -> tuple[str, ...]:
-        """Ids planned but not finished, in order of planning."""
-        rows = await self._all("SELECT attempt_id FROM attempts WHERE state = 'planned' ORDER BY seq")
-        return tuple(row[0] for row in rows)
 
     async def abandon_attempts(self, attempt_ids: tuple[str, ...]) -> None:
         """Mark unfinished attempts as abandoned; finished and unknown ones are left as they are."""
@@ -126,65 +110,53 @@ class SqliteJournal:
         ids = [(attempt_id,) for attempt_id in attempt_ids]
         await self._db.write(lambda db: db.executemany(sql, ids).rowcount)
 
-    async def find_reply(self, run_id: str, place: str, prompt_digest: str) -> dict[str, Any] | None:
-        """The optimizer's reply at a place to exactly this prompt, if it was paid for."""
-        sql = "SELECT reply FROM replies WHERE run_id = ? AND place = ? AND prompt_digest = ?"
-        row = await self._one(sql, run_id, place, prompt_digest)
-        return None if row is None else dict(json.loads(row[0]))
-
     async def save_reply(self, run_id: str, place: str, prompt_digest: str, reply: dict[str, Any]) -> None:
         """Write a reply before it is used; the same again is no error, another one to the same prompt is."""
         what = f"the reply at {place}"
-        await self._put(
-            ("replies", "reply", "run_id", "place", "prompt_digest"), (run_id, place, prompt_digest), reply, what
-        )
-
-    async def find_decision(self, run_id: str, step: int, kind: str) -> Decision | None:
-        """What was decided, if it was."""
-        sql = "SELECT payload FROM decisions WHERE run_id = ? AND step = ? AND kind = ?"
-        row = await self._one(sql, run_id, step, kind)
-        return None if row is None else Decision(run_id, step, kind, json.loads(row[0]))
+        find = "SELECT reply FROM replies WHERE run_id = ? AND place = ? AND prompt_digest = ?"
+        make = "INSERT INTO replies (run_id, place, prompt_digest, reply, saved_at) VALUES (?, ?, ?, ?, ?)"
+        await self._put(find, make, (run_id, place, prompt_digest), (encode(reply, what), self._clock()), what)
 
     async def save_decision(self, decision: Decision) -> None:
         """Write a decision; the same again is no error, another one at its place is."""
         what = f"the decision {decision.kind!r} of step {decision.step}"
+        find = "SELECT payload FROM decisions WHERE run_id = ? AND step = ? AND kind = ?"
+        make = "INSERT INTO decisions (run_id, step, kind, payload) VALUES (?, ?, ?, ?)"
         place = (decision.run_id, decision.step, decision.kind)
-        await self._put(("decisions", "payload", "run_id", "step", "kind"), place, dict(decision.payload), what)
+        await self._put(find, make, place, (encode(dict(decision.payload), what),), what)
 
-    async def decisions(self, run_id: str) -> tuple[Decision, ...]:
-        """All decisions of a run by step, within a step in order of writing."""
-        rows = await self._all("SELECT step, kind, payload FROM decisions WHERE run_id = ? ORDER BY step, seq", run_id)
-        return tuple(Decision(run_id, step, kind, json.loads(payload)) for step, kind, payload in rows)
+    async def begin_span(self, run_id: str) -> None:
+        """Say that this process works on a run from now on: its later rows then also say until when it did."""
+        now = self._clock()
 
-    async def close(self) -> None:
-        """Close the file."""
-        await self._db.close()
+        def work(db: sqlite3.Connection) -> int | None:
+            _known_run(db, run_id)
+            return db.execute("INSERT INTO spans (run_id, started, seen) VALUES (?1, ?2, ?2)", (run_id, now)).lastrowid
 
-    async def _one(self, sql: str, *values: object) -> tuple[Any, ...] | None:
-        row: tuple[Any, ...] | None = await self._db.read(lambda db: db.execute(sql, values).fetchone())
-        return row
-
-    async def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return await self._db.read(lambda db: db.execute(sql, values).fetchall())
+        span = await self._db.write(work)
+        if span is not None:
+            self._spans[run_id] = span
 
     async def _put(
-        self, names: tuple[str, str, str, str, str], place: tuple[str, str | int, str], value: dict[str, Any], what: str
+        self, find: str, make: str, place: tuple[str, str | int, str], value: tuple[str, *tuple[float, ...]], what: str
     ) -> None:
-        """Insert into table `names[0]` the JSON column `names[1]` at the place of the other three columns."""
-        table, column, *keys = names
-        text = encode(value, what)
+        """Insert a row whose first value is JSON, unless the same one is at its place."""
 
         def work(db: sqlite3.Connection) -> None:
             _known_run(db, place[0])
-            where = " AND ".join(f"{key} = ?" for key in keys)
-            row = db.execute(f"SELECT {column} FROM {table} WHERE {where}", place).fetchone()  # noqa: S608 - our names
+            row = db.execute(find, place).fetchone()
             if row is not None:
-                same_row(row[0], text, what)
+                same_row(row[0], value[0], what)
                 return
-            columns = ", ".join((*keys, column))
-            db.execute(f"INSERT INTO {table} ({columns}) VALUES (?, ?, ?, ?)", (*place, text))  # noqa: S608 - our names
+            db.execute(make, (*place, *value))
+            self._seen(db, str(place[0]))
 
         await self._db.write(work)
+
+    def _seen(self, db: sqlite3.Connection, run_id: str) -> None:
+        """Stretch this process's span until now. A clock that was turned back shortens nothing."""
+        if run_id in self._spans:
+            db.execute("UPDATE spans SET seen = max(seen, ?) WHERE seq = ?", (self._clock(), self._spans[run_id]))
 
 
 def _known_run(db: sqlite3.Connection, run_id: str | int) -> None:

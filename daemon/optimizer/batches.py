@@ -43,6 +43,8 @@ class Minibatch:
 
     solved: bool
     results: tuple[TaskResult, ...]
+    place: str = "0"
+    """Its name within the step: `failures.0.1` is the second one of failures of the first batch."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -50,16 +52,57 @@ class Minibatch:
         return tuple(result.task_id for result in self.results)
 
 
+def batch_order(batch: Iterable[str], *, seed: int, step: int, ordinal: int) -> tuple[str, ...]:
+    """The order in which a batch's results are cut into minibatches: shuffled, whatever the order of completion."""
+    return tuple(_shuffled(batch, f"{seed}/minibatch/{step}/{ordinal}"))
+
+
+class Cutter:
+    """Cuts one batch's results, given in `batch_order`, into minibatches of failures and of successes.
+
+    A minibatch is complete as soon as its last result is there, so reflection on it need not wait for the others.
+    Invalid results say nothing and are left out.
+    """
+
+    def __init__(self, size: int, ordinal: int) -> None:
+        self._size = size
+        self._ordinal = ordinal
+        self._waiting: dict[bool, list[TaskResult]] = {False: [], True: []}
+        self._made = {False: 0, True: 0}
+
+    def add(self, result: TaskResult) -> Minibatch | None:
+        """Take the next result; the minibatch that it completes, if it does."""
+        if not result.valid:
+            return None
+        group = self._waiting[result.solved]
+        group.append(result)
+        return self._cut(result.solved) if len(group) == self._size else None
+
+    def rest(self) -> tuple[Minibatch, ...]:
+        """What is left when the batch is at its end: at most one minibatch of failures and one of successes."""
+        return tuple(self._cut(solved) for solved in (False, True) if self._waiting[solved])
+
+    def _cut(self, solved: bool) -> Minibatch:
+        place = f"{'successes' if solved else 'failures'}.{self._ordinal}.{self._made[solved]}"
+        made = Minibatch(solved, tuple(self._waiting[solved]), place)
+        self._waiting[solved] = []
+        self._made[solved] += 1
+        return made
+
+
+def in_order(cut: Iterable[Minibatch]) -> tuple[Minibatch, ...]:
+    """Failures first, then successes, each by batch and number."""
+    return tuple(sorted(cut, key=lambda one: (one.solved, *(int(part) for part in one.place.split(".")[1:]))))
+
+
 def minibatches(
     results: Sequence[TaskResult], *, size: int, seed: int, step: int, ordinal: int
 ) -> tuple[Minibatch, ...]:
-    """Failures first, then successes, each shuffled and cut. Invalid results say nothing and are left out."""
-    cut: list[Minibatch] = []
-    for solved in (False, True):
-        group = {r.task_id: r for r in results if r.valid and r.solved is solved}
-        order = _shuffled(group, f"{seed}/minibatch/{step}/{ordinal}/{'solved' if solved else 'failed'}")
-        cut += [Minibatch(solved, tuple(group[i] for i in chunk)) for chunk in _chunks(order, size)]
-    return tuple(cut)
+    """A whole batch cut at once: failures first, then successes."""
+    known = {result.task_id: result for result in results}
+    cutter = Cutter(size, ordinal)
+    full = [cutter.add(known[i]) for i in batch_order(known, seed=seed, step=step, ordinal=ordinal)]
+    return in_order([one for one in full if one] + list(cutter.rest()))
 
 
 def _shuffled(ids: Iterable[str], seed: str) -> list[str]:

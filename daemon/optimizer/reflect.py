@@ -69,11 +69,11 @@ class Reflector:
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
-        answers = await ordered(self.reflect_one(minibatch, ordinal) for ordinal, minibatch in enumerate(cut))
+        answers = await ordered(self.reflect_one(minibatch) for minibatch in cut)
         return self.gather(cut, answers)
 
-    async def reflect_one(self, minibatch: Minibatch, ordinal: int) -> Answer[ReflectReply]:
-        """Ask for a patch from one minibatch; `ordinal` is its place among the step's, whenever it is complete."""
+    async def reflect_one(self, minibatch: Minibatch) -> Answer[ReflectReply]:
+        """Ask for a patch from one minibatch, whenever it is complete."""
         role = "reflect_successes" if minibatch.solved else "reflect_failures"
         user = render(
             "reflect.user.j2",
@@ -83,18 +83,18 @@ class Reflector:
             earlier=self.buffer.entries,
             attempts=[shown(result, self.outgoing) for result in minibatch.results],
         )
-        place = self._place(ordinal)
+        place = self._place(minibatch)
         return await self.optimizer.ask(place, role, ReflectReply, system=render(f"{role}.system.j2"), user=user)
 
     def gather(self, cut: Sequence[Minibatch], answers: Sequence[Answer[ReflectReply]]) -> Reflection:
-        """What the answers to these minibatches (both by ordinal) come to; it asks nothing."""
+        """What the answers to these minibatches (in the same order) come to; it asks nothing."""
         most = MOST_EDITS if self.budget is None else self.budget
         patches: list[Patch] = []
         notes: list[str] = []
-        for ordinal, (minibatch, answer) in enumerate(zip(cut, answers, strict=True)):
+        for minibatch, answer in zip(cut, answers, strict=True):
             proposed = answer.reply.edits if answer.reply else []
             if len(proposed) > most:
-                notes.append(f"{self._place(ordinal)}: {len(proposed)} edits proposed, the first {most} taken")
+                notes.append(f"{self._place(minibatch)}: {len(proposed)} edits proposed, the first {most} taken")
             edits = tuple(to_edit(edit, minibatch.ids) for edit in proposed[:most])
             if edits:
                 source: Source = "successes" if minibatch.solved else "failures"
@@ -109,8 +109,8 @@ class Reflector:
             usage=sum((answer.usage for answer in answers), Usage()),
         )
 
-    def _place(self, ordinal: int) -> str:
-        return f"{self.step}/reflect/{ordinal}"
+    def _place(self, minibatch: Minibatch) -> str:
+        return f"{self.step}/reflect/{minibatch.place}"
 
 
 def shown(result: TaskResult, outgoing: Outgoing = _unchanged) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from tests.support.optimizer import Replier, ScriptedOptimizer, edit, make_resul
 
 CUT = [
     Minibatch(solved=False, results=(make_result("f1", 0.0), make_result("f2", 0.25, hard=False))),
-    Minibatch(solved=False, results=(make_result("f3", 0.0),)),
-    Minibatch(solved=True, results=(make_result("s1", 1.0),)),
+    Minibatch(solved=False, results=(make_result("f3", 0.0),), place="1"),
+    Minibatch(solved=True, results=(make_result("s1", 1.0),), place="2"),
 ]
 
 
@@ -76,7 +76,7 @@ async def test_minibatches_asked_one_by_one_in_any_order_come_to_the_same() -> N
     whole, _ = await reflected(echo)
     client = ScriptedOptimizer(echo)
     reflector = await reflector_for(client)
-    answers = {ordinal: await reflector.reflect_one(CUT[ordinal], ordinal) for ordinal in (2, 0, 1)}
+    answers = {ordinal: await reflector.reflect_one(CUT[ordinal]) for ordinal in (2, 0, 1)}
     asked = len(client.requests)
     assert reflector.gather(CUT, [answers[ordinal] for ordinal in range(len(CUT))]) == whole
     assert len(client.requests) == asked

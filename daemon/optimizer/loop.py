@@ -32,7 +32,7 @@ from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
 from harnesses.models.client import ModelClient
 from sandboxes.gateway.policy import Usage
-from skills_repo.edits import Applied, apply
+from skills_repo.edits import MAX_EDITS, Applied, apply
 from skills_repo.history import RefMovedError, SkillHistory
 from skills_repo.skill import Skill
 
@@ -187,6 +187,7 @@ class _Loop:
         budget = edit_budget(
             train.schedule, plan.step, len(self._plans), most=train.edit_budget, least=train.min_edit_budget
         )
+        budget = MAX_EDITS if budget is None else budget
         decision = await Step(self._tools, plan, state.skill, state.buffer.at(plan.epoch), budget).run()
         await journal.save_decision(Decision(run_id, plan.step, "step", decision.payload()))
         return decision, False

@@ -1,32 +1,24 @@
-"""Hierarchical merge: failures among themselves, successes among themselves, then both with failures first.
-
-A tree of at most `batch` patches a call; a single patch needs no call. A merge that cannot be read falls back to
-the patches' own edits without repetitions, and says so.
-"""
+"""Hierarchical merge of edits, and the check that no two of them claim the same place of the skill."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from daemon.optimizer.asking import Optimizer
-from daemon.optimizer.prompts.render import render
-from daemon.optimizer.proposals import Patch, Source, normalised, to_edit
+from daemon.optimizer.merge_tree import Merged, MergeForm, MergeTree
+from daemon.optimizer.proposals import Patch, normalised, shown, to_edit
 from daemon.optimizer.replies import MergeReply
-from daemon.rollouts.parallel import ordered
-from sandboxes.gateway.policy import Usage
-from skills_repo.edits import Edit
-from skills_repo.skill import Skill
+from skills_repo.anchors import Ground, Place
+from skills_repo.edits import Edit, Op
+from skills_repo.skill import Skill, SkillError
 
 
-@dataclass(frozen=True)
-class Merged:
-    """One patch out of many, and what it took."""
+def _read(reply: MergeReply, ids: tuple[str, ...], leaves: int) -> tuple[Edit, ...]:
+    return tuple(to_edit(edit, ids, leaves) for edit in reply.edits)
 
-    patch: Patch | None
-    """None: nothing was proposed."""
-    notes: tuple[str, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+
+EDITS: MergeForm[Edit] = MergeForm("merge", MergeReply, _read, shown, normalised)
 
 
 @dataclass(frozen=True)
@@ -40,64 +32,59 @@ class Merger:
     step: int
     meta_skill: str = ""
 
-    async def merge(self, patches: Sequence[Patch]) -> Merged:
-        """The whole tree."""
-        failures = [patch for patch in patches if patch.source == "failures"]
-        successes = [patch for patch in patches if patch.source == "successes"]
-        halves = await ordered([self._tree(failures, "failures"), self._tree(successes, "successes")])
-        both = [half.patch for half in halves if half.patch and half.patch.edits]
-        top = await self._group(both, "both", "merge_both/0") if both else Merged(None)
-        notes = tuple(note for part in (*halves, top) for note in part.notes)
-        return Merged(top.patch, notes, sum((part.usage for part in (*halves, top)), Usage()))
-
-    async def _tree(self, patches: Sequence[Patch], source: Source) -> Merged:
-        level, notes, usage = 0, (), Usage()  # type: int, tuple[str, ...], Usage
-        while len(patches) > 1:
-            groups = [patches[i : i + self.batch] for i in range(0, len(patches), self.batch)]
-            places = [f"merge_{source}/{level}.{i}" for i in range(len(groups))]
-            merged = await ordered(
-                self._group(group, source, place) for group, place in zip(groups, places, strict=True)
-            )
-            patches = [part.patch for part in merged if part.patch and part.patch.edits]
-            notes += tuple(note for part in merged for note in part.notes)
-            usage = sum((part.usage for part in merged), usage)
-            level += 1
-        return Merged(patches[0] if patches else None, notes, usage)
-
-    async def _group(self, group: Sequence[Patch], source: Source, phase: str) -> Merged:
-        if len(group) == 1:
-            return Merged(group[0])
-        ids = tuple(sorted({i for patch in group for i in patch.ids}))
-        leaves = sum(patch.leaves for patch in group)
-        answer = await self.optimizer.ask(
-            f"{self.step}/{phase}",
-            "merge",
-            MergeReply,
-            system=render("merge.system.j2"),
-            user=render(
-                "merge.user.j2",
-                meta_skill=self.meta_skill,
-                skill=self.skill.text,
-                budget=self.budget,
-                patches=[patch.shown() for patch in group],
-            ),
-        )
-        if answer.reply is None:
-            note = f"{answer.error}; the patches' own edits are taken without repetitions"
-            return Merged(Patch(source, union(group), ids, leaves), (note,), answer.usage)
-        most = sum(len(patch.edits) for patch in group)
-        edits = tuple(to_edit(edit, ids, leaves) for edit in answer.reply.edits[:most])
-        return Merged(Patch(source, edits, ids, leaves), (), answer.usage)
+    async def merge(self, patches: Sequence[Patch]) -> Merged[Edit]:
+        """The whole tree; of edits that overlap in the skill, the one with most support stays."""
+        tree = MergeTree(EDITS, self.optimizer, self.skill, self.budget, self.batch, self.step, self.meta_skill)
+        merged = await tree.merge(patches)
+        if merged.patch is None:
+            return merged
+        edits, notes = apart(self.skill, merged.patch.edits)
+        return replace(merged, patch=replace(merged.patch, edits=edits)).noting(*notes)
 
 
-def union(patches: Sequence[Patch]) -> tuple[Edit, ...]:
-    """Every edit once, in order; equal ones add up their support and unite their evidence."""
-    rows: dict[tuple[str, str, str], Edit] = {}
-    for edit in (edit for patch in patches for edit in patch.edits):
-        known = rows.get(normalised(edit))
-        if known is None:
-            rows[normalised(edit)] = edit
+def apart(skill: Skill, edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
+    """The edits whose targets do not overlap in the skill, and a note for each one dropped.
+
+    The one with less support goes, of equals the later one. Two insertions below the same line take nothing from each
+    other: both stay.
+    """
+    try:
+        ground = Ground(skill.text)
+    except SkillError:  # `apply` says what is wrong with the skill
+        return tuple(edits), ()
+    taken: dict[int, Place] = {}
+    notes: list[str] = []
+    for index in sorted(range(len(edits)), key=lambda index: (-edits[index].support, index)):
+        place = _place(ground, edits[index])
+        if place is None:
             continue
-        evidence = tuple(sorted({*known.evidence, *edit.evidence}))
-        rows[normalised(edit)] = replace(known, support=known.support + edit.support, evidence=evidence)
-    return tuple(rows.values())
+        other = next((at for at, known in taken.items() if _clash(edits[index], place, edits[at], known)), None)
+        if other is None:
+            taken[index] = place
+            continue
+        edit, kept = edits[index], edits[other]
+        notes.append(
+            f"dropped {edit.op} {_brief(edit)} (support {edit.support}): it overlaps with {kept.op} {_brief(kept)}"
+            f" (support {kept.support})"
+        )
+    left = tuple(edit for at, edit in enumerate(edits) if at in taken or _place(ground, edit) is None)
+    return left, tuple(notes)
+
+
+def _place(ground: Ground, edit: Edit) -> Place | None:
+    """Where the edit's target is; None where it has no certain place."""
+    if edit.op is Op.APPEND or not edit.target.strip():
+        return None
+    place = ground.locate(edit.target)
+    return place if isinstance(place, Place) else None
+
+
+def _clash(one: Edit, place: Place, other: Edit, taken: Place) -> bool:
+    if one.op is Op.INSERT_AFTER and other.op is Op.INSERT_AFTER:
+        return False
+    return place.start < taken.end and taken.start < place.end
+
+
+def _brief(edit: Edit) -> str:
+    words = " ".join(edit.target.split())
+    return f"«{words if len(words) <= 60 else words[:59] + '…'}»"

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from daemon.optimizer.replies import MergedEdit, Pattern, ProposedEdit
 from skills_repo.edits import Edit, Op
+
+P = TypeVar("P")
 
 Source = Literal["failures", "successes", "both"]
 
 _MAX_PATTERNS = 12
 _MAX_DESCRIPTION = 300
+_MAX_REMEMBERED = 2_000
 
 
 @dataclass(frozen=True)
-class Patch:
-    """Edits that belong together: of one minibatch, or merged from several."""
+class Proposals(Generic[P]):
+    """What belongs together: proposed by one minibatch, or merged from several. `P` is an edit in patch mode."""
 
     source: Source
-    edits: tuple[Edit, ...]
+    edits: tuple[P, ...]
     ids: tuple[str, ...]
     """Every task id shown to its minibatches, ordered."""
     leaves: int = 1
-    """How many minibatch patches are in it: no edit has more support than that."""
+    """How many minibatches are in it: nothing in it has more support than that."""
 
-    def shown(self) -> dict[str, Any]:
-        """As it is put before the optimizer."""
-        return {"source": self.source, "edits": [shown(edit) for edit in self.edits]}
+
+Patch = Proposals[Edit]
 
 
 def shown(edit: Edit) -> dict[str, Any]:
@@ -43,23 +45,45 @@ def shown(edit: Edit) -> dict[str, Any]:
     }
 
 
+def remembered(edit: Edit) -> dict[str, Any]:
+    """An edit as later reflections are shown it: of a rewrite what it was for, of long text the beginning."""
+    content = edit.rationale if edit.op is Op.REWRITE else edit.content
+    if len(content) > _MAX_REMEMBERED:
+        content = content[: _MAX_REMEMBERED - 1] + "…"
+    return {"op": edit.op.value, "target": edit.target, "content": content}
+
+
 def to_edit(proposed: ProposedEdit, ids: Iterable[str], leaves: int = 1) -> Edit:
     """An `Edit` whose evidence lies within `ids` and whose support lies within 1..`leaves`."""
     support = proposed.support if isinstance(proposed, MergedEdit) else 1
-    evidence = tuple(sorted(set(proposed.evidence) & set(ids)))
     return Edit(
         op=Op(proposed.op),
         target=proposed.target,
         content=proposed.content,
         rationale=proposed.rationale,
-        support=max(1, min(support, leaves)),
-        evidence=evidence,
+        support=within(support, leaves),
+        evidence=own(proposed.evidence, ids),
     )
+
+
+def own(evidence: Iterable[str], ids: Iterable[str]) -> tuple[str, ...]:
+    """The named task ids that were really shown, each once, ordered."""
+    return tuple(sorted(set(evidence) & set(ids)))
+
+
+def within(support: int, leaves: int) -> int:
+    """A claimed support, bounded by how many minibatches there were."""
+    return max(1, min(support, leaves))
 
 
 def normalised(edit: Edit) -> tuple[str, str, str]:
     """What makes two edits the same: op, target and content, spaces and letter case aside."""
-    return edit.op.value, " ".join(edit.target.split()).casefold(), " ".join(edit.content.split()).casefold()
+    return edit.op.value, folded(edit.target), folded(edit.content)
+
+
+def folded(text: str) -> str:
+    """Text with spaces and letter case aside."""
+    return " ".join(text.split()).casefold()
 
 
 def unite_patterns(groups: Iterable[Sequence[Pattern]]) -> tuple[Pattern, ...]:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 
 class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A reply is journaled as JSON, which has no NaN.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Pattern(_Reply):
@@ -62,3 +63,100 @@ class RankReply(_Reply):
     reasoning: str
     selected: list[int]
     """Indices into the edits shown, from 0."""
+
+
+class ProposedSuggestion(_Reply):
+    """A change of the skill in words, for a rewrite to carry out."""
+
+    type: Literal["add_rule", "remove_rule", "merge_rules", "reorganize", "compress", "clarify"]
+    title: str
+    instruction: str
+    """What the rewrite is to do."""
+    motivation: str
+    evidence: list[str]
+    """Task ids of the minibatch that ask for it."""
+
+
+class MergedSuggestion(ProposedSuggestion):
+    """A suggestion after merging: how many minibatches asked for it."""
+
+    support: int
+
+
+class SuggestReply(_Reply):
+    """Reflection that suggests (schema names `suggest_failures` and `suggest_successes`)."""
+
+    patterns: list[Pattern]
+    reasoning: str
+    suggestions: list[ProposedSuggestion]
+
+
+class MergeSuggestionsReply(_Reply):
+    """Several lists of suggestions made one (schema name `merge_suggestions`)."""
+
+    reasoning: str
+    suggestions: list[MergedSuggestion]
+
+
+class RewriteReply(_Reply):
+    """A whole new body, conditioned on suggestions (schema name `rewrite`)."""
+
+    reasoning: str
+    summary: str
+    """What changes and why, for the commit."""
+    body: str
+    """All that follows the frontmatter, without guarded region."""
+
+
+class ReflectRewriteReply(_Reply):
+    """Reflection that rewrites at once (schema names `rewrite_failures` and `rewrite_successes`)."""
+
+    patterns: list[Pattern]
+    reasoning: str
+    summary: str
+    body: str
+    """Empty: nothing to change."""
+    evidence: list[str]
+
+
+class MergeRewritesReply(_Reply):
+    """Several bodies made one (schema name `merge_rewrites`)."""
+
+    reasoning: str
+    summary: str
+    body: str
+    evidence: list[str]
+
+
+class CorrectedEdit(_Reply):
+    """One missed edit, placed anew."""
+
+    index: int
+    """Of the edit as shown, from 0."""
+    op: Literal["append", "insert_after", "replace", "delete"]
+    target: str
+    content: str
+
+
+class RepairReply(_Reply):
+    """Corrections of edits that missed (schema name `repair`)."""
+
+    reasoning: str
+    edits: list[CorrectedEdit]
+
+
+class RepairBodyReply(_Reply):
+    """A refused whole body, corrected (schema name `repair_body`)."""
+
+    reasoning: str
+    body: str
+
+
+class LearningRateReply(_Reply):
+    """How many edits this step may make (schema name `learning_rate`)."""
+
+    learning_rate: int
+    reasoning: str
+    confidence: float
+    """0..1."""
+    risk_notes: str

@@ -8,8 +8,9 @@ from typing import Any
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.asking import Optimizer
-from daemon.optimizer.merge import Merged, Merger, union
-from daemon.optimizer.proposals import Patch, Source
+from daemon.optimizer.merge import Merger
+from daemon.optimizer.merge_tree import Merged, unite
+from daemon.optimizer.proposals import Patch, Source, normalised
 from harnesses.models.client import ModelRequest
 from skills_repo.edits import Edit, Op
 from tests.support.optimizer import Replier, ScriptedOptimizer, edit, make_skill, section, sensible
@@ -19,14 +20,16 @@ def patch(name: str, source: Source = "failures", **fields: Any) -> Patch:
     return Patch(source, (Edit(Op.APPEND, content=name, evidence=(f"t-{name}",), **fields),), (f"t-{name}",))
 
 
-async def merged(patches: list[Patch], batch: int = 8, reply: Replier = sensible) -> tuple[Merged, ScriptedOptimizer]:
+async def merged(
+    patches: list[Patch], batch: int = 8, reply: Replier = sensible
+) -> tuple[Merged[Edit], ScriptedOptimizer]:
     journal = MemoryJournal()
     await journal.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
     client = ScriptedOptimizer(reply)
     return await Merger(Optimizer(client, journal, "r1"), make_skill(), 4, batch, step=1).merge(patches), client
 
 
-def contents(found: Merged) -> list[str]:
+def contents(found: Merged[Edit]) -> list[str]:
     return [edit.content for edit in found.patch.edits] if found.patch else []
 
 
@@ -124,8 +127,7 @@ async def test_a_group_that_merged_to_nothing_is_not_paid_for_again() -> None:
     assert len(client.requests) == 2
 
 
-def test_union_adds_support_and_unites_evidence() -> None:
-    [only] = union(
-        [patch("a", support=2), Patch("failures", (Edit(Op.APPEND, content=" a", evidence=("z",)),), ("z",))]
-    )
+def test_equal_edits_add_up_their_support_and_unite_their_evidence() -> None:
+    edits = [Edit(Op.APPEND, content="a", support=2, evidence=("t-a",)), Edit(Op.APPEND, content=" A", evidence=("z",))]
+    [only] = unite(edits, normalised)
     assert (only.support, only.evidence) == (3, ("t-a", "z"))

@@ -17,14 +17,14 @@ from tests.support.optimizer import ScriptedOptimizer, make_skill, section
 EDITS = [Edit(Op.APPEND, content=f"e{i}", support=support) for i, support in enumerate([1, 3, 2, 3])]
 
 
-async def ranked(reply: Any, budget: int = 2) -> tuple[Ranked, ScriptedOptimizer]:
+async def ranked(reply: Any, budget: int = 2) -> tuple[Ranked[Edit], ScriptedOptimizer]:
     journal = MemoryJournal()
     await journal.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
     client = ScriptedOptimizer(lambda _: reply)
     return await rank(Optimizer(client, journal, "r1"), make_skill(), EDITS, budget=budget, step=1), client
 
 
-def contents(found: Ranked) -> list[str]:
+def contents(found: Ranked[Edit]) -> list[str]:
     return [edit.content for edit in found.edits]
 
 

@@ -11,7 +11,7 @@ import structlog
 
 from harnesses.classify import Verdict, provider_outcome
 from harnesses.harness import Assignment, Attempt
-from harnesses.keep import write_summary
+from harnesses.keep import told_skill, write_summary
 from harnesses.models.client import ChatMessage, ModelClient, ModelReply, ModelRequest
 from harnesses.outcome import Outcome
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
@@ -89,7 +89,13 @@ class ChatHarness:
         outcome, detail = verdict
         trace = _trace(reply, skilled=assignment.skill is not None)
         told = f"{outcome.value}{f' ({detail})' if detail else ''}"
-        summary = summarize(trace, outcome=told, limit=self._settings.summary_chars)
+        summary = summarize(
+            trace,
+            outcome=told,
+            harness=self.name,
+            skill=told_skill(assignment.skill),
+            limit=self._settings.summary_chars,
+        )
         await asyncio.to_thread(write_summary, assignment.folder, self.name, summary)
         return Attempt(
             attempt_id=assignment.attempt_id,

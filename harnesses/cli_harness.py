@@ -19,13 +19,13 @@ import structlog
 from harnesses.classify import Evidence, Verdict, classify
 from harnesses.clis import CliBinary
 from harnesses.harness import Activation, Assignment, Attempt
-from harnesses.keep import tail, write_summary
+from harnesses.keep import tail, told_skill, write_summary
 from harnesses.outcome import Outcome
 from harnesses.traces.skill_probe import SkillProbe
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import one_line
-from harnesses.traces.trace import Trace
-from harnesses.workspace import PROMPT_FILE, Laid, WorkspaceError
+from harnesses.traces.trace import FileChange, Trace
+from harnesses.workspace import PROMPT_FILE, Laid, WorkspaceError, changes
 from sandboxes.gateway.gateway import Door, Gateway
 from sandboxes.gateway.policy import DoorPolicy, Tally
 from sandboxes.sandbox import (
@@ -74,6 +74,8 @@ class _Record:
     tally: Tally = field(default_factory=Tally)
     trace: Trace = field(default_factory=Trace)
     workspace: Collected = field(default_factory=lambda: Collected({}))
+    changed: tuple[FileChange, ...] | None = None
+    """What is different in the workspace; None while nobody looked."""
 
 
 class _Silence:
@@ -212,6 +214,7 @@ class CliHarness(ABC):
                 watching.cancel()
             record.tally = replace(await door.close(), waiting_s=silence.seconds)
             record.workspace = await box.collect()
+            record.changed = changes(laid.workspace, record.workspace)
             out = await box.collect(room="out")
         return await self._judged(record, record.ended, out)
 
@@ -247,7 +250,14 @@ class CliHarness(ABC):
     async def _attempt(self, record: _Record, verdict: Verdict) -> Attempt:
         outcome, detail = verdict
         told = f"{outcome.value}{f' ({detail})' if detail else ''}"
-        summary = summarize(record.trace, outcome=told, limit=self._settings.summary_chars)
+        summary = summarize(
+            record.trace,
+            outcome=told,
+            harness=self.name,
+            skill=told_skill(record.assignment.skill),
+            files=record.changed,
+            limit=self._settings.summary_chars,
+        )
         await asyncio.to_thread(write_summary, record.assignment.folder, self.name, summary)
         return Attempt(
             attempt_id=record.assignment.attempt_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 
 from harnesses.harness import Assignment, Attempt
-from harnesses.keep import write_summary
+from harnesses.keep import told_skill, write_summary
 from harnesses.outcome import Outcome
 from harnesses.traces.summary import summarize
 from harnesses.traces.trace import Event, Message, Trace
@@ -70,7 +70,7 @@ class FakeHarness:
             finished=completed,
             stop_reason="end" if completed else result.outcome.value,
         )
-        summary = summarize(trace, outcome=result.outcome.value)
+        summary = summarize(trace, outcome=result.outcome.value, harness=self._name, skill=told_skill(assignment.skill))
         write_summary(assignment.folder, self._name, summary)
         return Attempt(
             attempt_id=assignment.attempt_id,

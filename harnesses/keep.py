@@ -6,6 +6,7 @@ from pathlib import Path
 
 import structlog
 
+from harnesses.harness import RenderedSkill
 from harnesses.traces.summary import file_name
 
 
@@ -16,6 +17,11 @@ def write_summary(folder: Path, harness: str, summary: str) -> None:
         (folder / file_name(harness)).write_text(summary, encoding="utf-8")
     except OSError as error:
         structlog.get_logger().warning("summary_not_written", folder=str(folder), error=str(error))
+
+
+def told_skill(skill: RenderedSkill | None) -> str:
+    """SKILL.md for telling it from what an agent did; empty for no skill, and never an error."""
+    return "" if skill is None else skill.files.get("SKILL.md", b"").decode("utf-8", "replace")
 
 
 def tail(path: Path, size: int = 4_096) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harnesses.harness import Assignment, RenderedSkill
+from harnesses.traces.trace import FileChange
+from sandboxes.sandbox import Collected
 
 SKILL_FILE = "SKILL.md"
 PROMPT_FILE = "prompt.txt"
@@ -69,6 +71,23 @@ def asked(assignment: Assignment, *, sigil: str) -> str:
     if assignment.skill is not None and assignment.activation == "explicit":
         return f"{sigil}{assignment.skill.name}\n{prompt}"
     return f"Task:\n{prompt}" if prompt.lstrip().startswith(sigil) else prompt
+
+
+def changes(laid: Mapping[str, bytes], left: Collected) -> tuple[FileChange, ...]:
+    """What the agent made, changed and deleted, however it did so, ordered by path.
+
+    Where something could not be collected, what is missing may be that, so nothing is called deleted.
+    """
+    before = {plain_path(path): data for path, data in laid.items()}
+    found: list[FileChange] = []
+    for path in sorted(before.keys() | left.files.keys()):
+        if path not in before:
+            found.append(FileChange(path, "add"))
+        elif path in left.files and left.files[path] != before[path]:
+            found.append(FileChange(path, "update"))
+        elif path not in left.files and not left.skipped:
+            found.append(FileChange(path, "delete"))
+    return tuple(found)
 
 
 def with_lf(data: bytes) -> bytes:

@@ -5,32 +5,22 @@ The optimizer sees what train attempts did and rubric-level feedback; `Task.answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from daemon.optimizer.asking import Answer, Optimizer
+from daemon.optimizer.attempts import TRACE_TOKENS, Outgoing, shown, unchanged
 from daemon.optimizer.batches import Minibatch
 from daemon.optimizer.memory import StepBuffer
-from daemon.optimizer.prompts.render import render, shorten
+from daemon.optimizer.prompts.render import render
 from daemon.optimizer.proposals import Patch, Source, to_edit, unite_patterns
 from daemon.optimizer.replies import Pattern, ReflectReply
 from daemon.rollouts.parallel import ordered
-from daemon.rollouts.result import TaskResult
-from daemon.tasks.task import Task
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
 
 MOST_EDITS = 64
 """Taken from one reply where there is no edit budget: a bound on what a model may cost us, not on what it may say."""
-
-Outgoing = Callable[[str, Task], str]
-"""Passes a text about an attempt on a task on its way to the optimizer: the firewall's place."""
-
-_PROMPT_CHARS = 2_000
-_FEEDBACK_CHARS = 1_500
-_SUMMARY_CHARS = 8_000
-_ANSWER_CHARS = 1_000
 
 
 @dataclass(frozen=True)
@@ -49,10 +39,6 @@ class Reflection:
     usage: Usage
 
 
-def _unchanged(text: str, task: Task) -> str:
-    return text
-
-
 @dataclass(frozen=True)
 class Reflector:
     """Reflects for one step."""
@@ -65,7 +51,8 @@ class Reflector:
     step: int
     meta_skill: str = ""
     """The optimizer's own memory; the target never sees it."""
-    outgoing: Outgoing = _unchanged
+    outgoing: Outgoing = unchanged
+    trace_tokens: int = TRACE_TOKENS
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
@@ -81,7 +68,7 @@ class Reflector:
             skill=self.skill.text,
             budget=self.budget,
             earlier=self.buffer.entries,
-            attempts=[shown(result, self.outgoing) for result in minibatch.results],
+            attempts=shown(minibatch.results, self.trace_tokens, skill=self.skill.text, outgoing=self.outgoing),
         )
         place = self._place(minibatch)
         return await self.optimizer.ask(place, role, ReflectReply, system=render(f"{role}.system.j2"), user=user)
@@ -111,19 +98,3 @@ class Reflector:
 
     def _place(self, minibatch: Minibatch) -> str:
         return f"{self.step}/reflect/{minibatch.place}"
-
-
-def shown(result: TaskResult, outgoing: Outgoing = _unchanged) -> dict[str, Any]:
-    """An attempt as the optimizer sees it: shortened, both ends kept, nothing that holds gold."""
-    record, task = result.record, result.task
-    answer = "" if record.final_answer.strip() in record.summary else record.final_answer.strip()
-    return {
-        "task": result.task_id,
-        "verdict": "solved" if result.solved else "failed",
-        "score": result.score,
-        "prompt": shorten(outgoing(task.prompt, task), _PROMPT_CHARS),
-        "feedback": shorten(outgoing(record.feedback, task), _FEEDBACK_CHARS),
-        "skill_unread": not record.skill_opened,
-        "summary": shorten(outgoing(record.summary, task), _SUMMARY_CHARS),
-        "final_answer": shorten(outgoing(answer, task), _ANSWER_CHARS),
-    }

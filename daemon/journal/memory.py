@@ -65,6 +65,8 @@ class MemoryJournal:
         self._runs: dict[str, RunRecord] = {}
         self._attempts: dict[str, _Attempt] = {}
         self._finished: list[str] = []
+        self._scored: dict[str, str] = {}
+        """Key to the attempt that was scored first."""
         self._replies: dict[tuple[str, str, str], _Reply] = {}
         self._decisions: dict[tuple[str, int, str], str] = {}
         self._all_spans: list[Span] = []
@@ -123,13 +125,15 @@ class MemoryJournal:
             raise JournalError(f"attempt {record.attempt_id} was planned for another task or with another key")
         attempt.state, attempt.record, attempt.at = "finished", text, self._clock()
         self._finished.append(record.attempt_id)
+        if record.score is not None:
+            self._scored.setdefault(record.key, record.attempt_id)
         self._seen(attempt.run_id)
 
     async def find_scored(self, key: AttemptKey) -> AttemptRecord | None:
         """The valid result of equal content that was finished first. Invalid attempts are never found."""
         self._check_open()
-        records = (decode_record(self._attempts[attempt_id].record) for attempt_id in self._finished)
-        return next((record for record in records if record.key == key.digest and record.score is not None), None)
+        attempt_id = self._scored.get(key.digest)
+        return None if attempt_id is None else decode_record(self._attempts[attempt_id].record)
 
     async def attempts(self, run_id: str) -> tuple[AttemptRecord, ...]:
         """Every finished attempt planned under a run, in order of planning."""

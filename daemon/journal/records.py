@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 
@@ -28,7 +28,8 @@ class AttemptKey:
     @property
     def digest(self) -> str:
         """`sha256:` of the canonical JSON."""
-        return "sha256:" + hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        parts = {**vars(self), "settings": dict(self.settings)}
+        return "sha256:" + hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,15 @@ from urllib.parse import urlsplit
 import structlog
 from pydantic import SecretStr
 
+from daemon.budget.opening import day_alone, open_purse
+from daemon.budget.purse import Purse
+from daemon.budget.totals import Models, Payer, PricedModel
 from daemon.config import SIMULATED, Config, ModelSection, TargetSection
 from daemon.demo.server import SimulatedModel
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
+from daemon.optimizer.evaluate import EVALUATION
 from daemon.preflight import impatient
 from daemon.redaction import register_secret
 from daemon.rollouts.attempt import AttemptSettings
@@ -71,6 +75,10 @@ class Parts:
     journal: Journal
     harness: Harness
     rollouts: Rollouts
+    purse: Purse
+    """What may be spent: `begin_run` comes before the first attempt."""
+    models: Models
+    """Who is paid, and at what price."""
     observer: Observer
     optimizer: ModelClient | None
     """None for verbs that learn nothing."""
@@ -135,6 +143,14 @@ def price_from(section: ModelSection) -> Price | None:
     return Price(section.price.input, section.price.input if cached is None else cached, section.price.output)
 
 
+def models_of(config: Config, target: TargetSection, *, optimizer: bool = True) -> Models:
+    """Who is paid, and at what price."""
+    models: dict[Payer, PricedModel] = {"target": PricedModel(target.model, price_from(target))}
+    if optimizer:
+        models["optimizer"] = PricedModel(config.optimizer.model, price_from(config.optimizer))
+    return models
+
+
 @asynccontextmanager
 async def open_parts(
     config: Config, observer: Observer, *, optimizer: bool = True, harness: TargetSection | None = None
@@ -151,10 +167,14 @@ async def open_parts(
         simulated = await _simulated(stack, target, config)
         upstream = upstream_of(target, simulated)
         clients = [_client(stack, config.optimizer, simulated, hasty=hasty) for hasty in (False, True) if optimizer]
+        models = models_of(config, target, optimizer=optimizer)
+        budget = config.budget if optimizer else day_alone(config.budget)
+        purse = open_purse(budget, target, models, journal)
         choice = await _engine(config, target, tasks)
         sandbox = choice.sandbox if choice else None
         swept = await sandbox.sweep() if sandbox else ()
         await journal.abandon_attempts(await journal.unfinished_attempts())
+        await close_stale_evaluations(journal)
         facts = await sandbox.facts() if sandbox else None
         agent, canary = [await _harness(stack, target, one, sandbox, config) for one in (upstream, impatient(upstream))]
         rollouts = Rollouts(
@@ -170,6 +190,7 @@ async def open_parts(
                 image_digest=facts.image_digest if facts and target.harness != "chat" else "",
             ),
             observer=observer,
+            purse=purse,
         )
         loud = choice.reasons if choice else ()
         yield Parts(
@@ -179,6 +200,8 @@ async def open_parts(
             journal=journal,
             harness=agent,
             rollouts=rollouts,
+            purse=purse,
+            models=models,
             observer=observer,
             optimizer=clients[0] if clients else None,
             canary=canary,
@@ -189,6 +212,13 @@ async def open_parts(
             swept=swept,
             loud=loud,
         )
+
+
+async def close_stale_evaluations(journal: Journal) -> None:
+    """End what a killed `honed eval` left open: nobody goes on with it, and the lock says that none runs now."""
+    for run in await journal.find_runs():
+        if run.state == "open" and run.fingerprint.startswith(EVALUATION):
+            await journal.end_run(run.run_id, "failed")
 
 
 def _lay_state(state: Path) -> Path:

@@ -130,8 +130,10 @@ async def evaluate_with(
         split="test" if test else "selection",
         reporting=test,
         rule=GateRule(train.gate_metric, train.mixed_weight, train.min_valid),
+        path=parts.config.skill.path,
         commit=commit,
         trial=trial,
+        purse=parts.purse,
     )
 
 

@@ -1,7 +1,8 @@
 """Runs a verb's coroutine: signals become one cancellation, known errors one line and an exit code.
 
 Exit codes: 0 done; 1 the job could not be done (what the system refuses and faults of honed among it); 2 bad input
-(configuration, tasks, skill, repository, usage); 3 stopped by a provider or the sandbox; 130 interrupted.
+(configuration, tasks, skill, repository, usage); 3 stopped by a provider or the sandbox; 4 stopped by the budget;
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 import typer
 
+from daemon.budget.reached import BudgetReached
 from daemon.config import ConfigError
 from daemon.journal.journal import JournalError
 from daemon.rollouts.stop import RunStopped
@@ -29,7 +31,7 @@ from skills_repo.skill import SkillError
 if TYPE_CHECKING:
     from daemon.cli.output import Output
 
-FAILED, BAD_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
+FAILED, BAD_INPUT, STOPPED, SPENT, INTERRUPTED = 1, 2, 3, 4, 130
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +46,7 @@ _EXIT_CODES: dict[type[Exception], tuple[str, int]] = {
     ProviderError: ("provider", STOPPED),
     SandboxError: ("sandbox", STOPPED),
     RunStopped: ("stopped", STOPPED),
+    BudgetReached: ("budget", SPENT),
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 from pydantic import BaseModel
 
+from daemon.budget.purse import OpenPurse, Purse
 from daemon.journal.journal import Journal
 from daemon.rollouts.stop import RunStopped
 from harnesses.models.client import ChatMessage, ModelClient, ModelRequest
@@ -47,6 +48,7 @@ class Optimizer:
         max_output_tokens: int = 8192,
         temperature: float | None = None,
         workers: int = 4,
+        purse: Purse | None = None,
     ) -> None:
         self._client = client
         self._journal = journal
@@ -54,11 +56,12 @@ class Optimizer:
         self._max_output_tokens = max_output_tokens
         self._temperature = temperature
         self._slots = asyncio.Semaphore(workers)
+        self._purse = purse or OpenPurse()
 
     async def ask(self, place: str, role: str, schema: type[M], *, system: str, user: str) -> Answer[M]:
         """Ask at a place (`step/phase/ordinal`), or read back what was answered there to exactly this prompt.
 
-        Raises `RunStopped` if the provider fails.
+        Raises `RunStopped` if the provider fails, and `BudgetReached` before a request that may not be paid.
         """
         request = ModelRequest(
             system=system,
@@ -71,7 +74,9 @@ class Optimizer:
         digest = self._digest(request)
         found = await self._journal.find_reply(self._run_id, place, digest)
         if found is None:
-            found = await self._paid(request, schema)
+            async with self._slots, self._purse.spending("optimizer") as spend:
+                found = await self._paid(request, schema)
+                spend.usage = Usage(**found["usage"])
             await self._journal.save_reply(self._run_id, place, digest, found)
         usage = Usage(**found["usage"])
         if found["error"]:
@@ -84,14 +89,17 @@ class Optimizer:
         return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
     async def _paid(self, request: ModelRequest, schema: type[M]) -> dict[str, Any]:
-        async with self._slots:
-            try:
-                answer = await ask(self._client, request, schema)
-            except BadReply as bad:
-                return {"reply": None, "error": " ".join(str(bad).split()), "usage": asdict(bad.usage)}
-            except ProviderError as error:
-                if error.kind is ProviderFailure.CONTEXT_LENGTH:  # this prompt's own fault: the others may go on
-                    return {"reply": None, "error": f"the prompt is too long: {error}", "usage": asdict(Usage())}
-                msg = f"the optimizer model failed: {error}"
-                raise RunStopped(msg) from error
-        return {"reply": answer.value.model_dump(mode="json"), "error": "", "usage": asdict(answer.usage)}
+        try:
+            answer = await ask(self._client, request, schema)
+        except BadReply as bad:
+            return self._row(None, " ".join(str(bad).split()), bad.usage)
+        except ProviderError as error:
+            if error.kind is ProviderFailure.CONTEXT_LENGTH:  # this prompt's own fault: the others may go on
+                return self._row(None, f"the prompt is too long: {error}", Usage())
+            msg = f"the optimizer model failed: {error}"
+            raise RunStopped(msg) from error
+        return self._row(answer.value.model_dump(mode="json"), "", answer.usage)
+
+    def _row(self, reply: dict[str, Any] | None, error: str, usage: Usage) -> dict[str, Any]:
+        """A reply as it is journaled."""
+        return {"reply": reply, "error": error, "usage": asdict(usage), "model": self._client.model}

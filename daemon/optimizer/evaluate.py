@@ -6,6 +6,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
+from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.gates.measure import Measured, measured
@@ -15,6 +16,9 @@ from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import SealedError, Split, Task, TaskSet
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
+
+EVALUATION = "eval "
+"""The fingerprint of an evaluation begins so, the split follows."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +49,26 @@ async def evaluate(
     split: Split = "selection",
     reporting: bool = False,
     rule: GateRule | None = None,
+    path: str = "",
     commit: str = "",
     trial: int = 0,
+    purse: Purse | None = None,
 ) -> EvaluationReport:
     """Score `skill` (None: no skill) as it is at `commit` on a split, under a run of its own in the journal.
 
-    Raises `SealedError` for the test split without `reporting`, and `RunStopped` if a provider or an engine is beyond
-    help; what was scored by then is kept.
+    `path` is the skill's key in the journal: its path in the repository. `purse` is the one that `rollouts` ask.
+    Raises `SealedError` for the test split without `reporting`, `RunStopped` if a provider or an engine is beyond help,
+    and `BudgetReached`; what was scored by then is kept.
     """
     rule = rule or GateRule()
     started = time.monotonic()
     chosen = _tasks(tasks, split, reporting=reporting)
     run_id = f"e{uuid.uuid4().hex[:12]}"
     name = skill.name if skill else ""
-    await journal.open_run(RunRecord(run_id, f"eval {split}", name, commit, "open", time.time()))
+    await journal.open_run(RunRecord(run_id, f"{EVALUATION}{split}", path or name, commit, "open", time.time()))
     try:
+        if purse is not None:
+            await purse.begin_run(run_id)
         results = await rollouts.score(skill, chosen, run_id=run_id, trial=trial)
     except BaseException:
         await journal.end_run(run_id, "failed")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import structlog
 
+from daemon.budget.purse import OpenPurse, Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
@@ -61,6 +62,7 @@ class Attempts:
         settings: AttemptSettings,
         observer: Observer,
         sleep: Sleep = asyncio.sleep,
+        purse: Purse | None = None,
     ) -> None:
         self._harness = harness
         self._journal = journal
@@ -68,6 +70,7 @@ class Attempts:
         self._settings = settings
         self._observer = observer
         self._sleep = sleep
+        self._purse = purse or OpenPurse()
         self._judge = Judge(verifier, settings.tries, self._wait)
         self._breaker = Breaker()
         self._key_settings = {**harness.settings(), **settings.key_part()}
@@ -83,7 +86,10 @@ class Attempts:
         return AttemptKey(digest, task.digest, self._harness.name, self._key_settings, trial)
 
     async def measure(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str) -> AttemptRecord:
-        """Run until a score stands or the tries are used up; raises `RunStopped` where no retry can help."""
+        """Run until a score stands or the tries are used up.
+
+        Raises `RunStopped` where no retry can help, and `BudgetReached` before an attempt that may not be paid.
+        """
         number = 1
         while True:
             record = await self._once(skill, task, key, run_id, number)
@@ -104,11 +110,14 @@ class Attempts:
 
     async def _once(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str, number: int) -> AttemptRecord:
         attempt_id = f"{run_id}-{uuid.uuid4().hex[:12]}"
-        await self._journal.plan_attempt(attempt_id, run_id, task.id, key)
-        self._observer.notify(AttemptStarted(attempt_id, task.id, self._harness.name, number))
-        assignment = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
-        record = await self._judge.judge(await self._harness.run(assignment), task, key)
-        await self._journal.finish_attempt(record)
+        async with self._purse.spending("target") as spend:
+            await self._journal.plan_attempt(attempt_id, run_id, task.id, key)
+            self._observer.notify(AttemptStarted(attempt_id, task.id, self._harness.name, number))
+            assignment = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
+            attempt = await self._harness.run(assignment)
+            spend.usage = attempt.usage
+            record = await self._judge.judge(attempt, task, key)
+            await self._journal.finish_attempt(record)
         self.tell(record, reused=False)
         return record
 

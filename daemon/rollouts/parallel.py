@@ -7,26 +7,40 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from daemon.budget.reached import BudgetReached
+
 T = TypeVar("T")
 
 
 async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all at once. The first failure, by position, is raised when every other job has been cancelled and ended."""
+    """Run all at once. The first failure, by position, is raised when every other job has been cancelled and ended.
+
+    A job that the budget refuses ends none of the others: what they have begun is paid for, so they are finished.
+    """
     tasks = [asyncio.ensure_future(job) for job in jobs]
     if not tasks:
         return []
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        running: set[asyncio.Future[T]] = set(tasks)
+        while running:
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+            if any(not _refused(task) for task in done):
+                break
     finally:
         for task in tasks:
             task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
     failures = [end for end in ended if isinstance(end, BaseException)]
-    # Those cancelled only because another one failed do not tell why.
-    failures.sort(key=lambda failure: isinstance(failure, asyncio.CancelledError))
+    # Those cancelled only because another one failed do not tell why, and a failure tells more than a refusal.
+    failures.sort(key=lambda failure: (isinstance(failure, asyncio.CancelledError), isinstance(failure, BudgetReached)))
     if failures:
         raise failures[0]
     return [task.result() for task in tasks]
+
+
+def _refused(task: asyncio.Future[T]) -> bool:
+    """Ended, and for no other reason than the budget."""
+    return task.cancelled() or task.exception() is None or isinstance(task.exception(), BudgetReached)
 
 
 @dataclass(eq=False)

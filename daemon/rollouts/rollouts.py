@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.attempt import Attempts, AttemptSettings, Sleep
@@ -35,6 +36,7 @@ class Rollouts:
         settings: AttemptSettings | None = None,
         observer: Observer | None = None,
         sleep: Sleep = asyncio.sleep,
+        purse: Purse | None = None,
     ) -> None:
         self._journal = journal
         self._attempts = Attempts(
@@ -45,6 +47,7 @@ class Rollouts:
             settings=settings or AttemptSettings(),
             observer=observer or Silent(),
             sleep=sleep,
+            purse=purse,
         )
         self._slots = asyncio.Semaphore(workers)
         self._flights: SingleFlight[tuple[AttemptRecord, bool]] = SingleFlight()
@@ -70,7 +73,8 @@ class Rollouts:
     ) -> tuple[TaskResult, ...]:
         """The results by task id, invalid ones among them; fewer than `tasks` only if `stop` said so.
 
-        Raises `RunStopped` when a failure makes going on useless. Whatever was scored by then is journaled.
+        Raises `RunStopped` when a failure makes going on useless, and `BudgetReached` when what is left may not be
+        paid. Whatever was scored by then is journaled.
         """
         done: dict[str, TaskResult] = {}
 

@@ -1,0 +1,112 @@
+"""How the simulated optimizer model judges and picks rules: by what is plausible, what it is shown, and some noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.worlds.lore import Lore, Rule, said
+from tests.worlds.reading import Reading
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How good a model it is. Shares of the occasions on which it does so."""
+
+    garbage: float = 0.03
+    """Replies that do not parse."""
+    misquotes: float = 0.04
+    """Edits whose anchor is not in the skill."""
+    overlooks: float = 0.05
+    """Rules of the skill that it does not notice and proposes again."""
+    forgets: float = 0.1
+    """Rejected edits that it is shown and proposes all the same."""
+    guesses: float = 0.4
+    """Failures without a visible cause that it makes one up for."""
+    praises: float = 0.3
+    """Successes that it wants a new rule for."""
+    alternatives: int = 2
+    """Rules for one cause in one patch, where the budget has room."""
+    noise: float = 0.15
+    """Standard deviation of a judgement, on the scale of `Rule.plausible`."""
+    trust: float = 0.8
+    """Weight of its own record by style, on the same scale."""
+
+
+@dataclass(frozen=True)
+class Mind:
+    """The model in front of one prompt."""
+
+    lore: Lore
+    habits: Habits
+    reading: Reading
+    rng: random.Random
+
+    def judge(self, rule: Rule) -> float:
+        """How good a rule looks now: the trade's view, the model's own record where it is shown one, and noise."""
+        record = self.reading.records.get(rule.style, 0.5) - 0.5
+        return rule.plausible + self.habits.trust * record + self.rng.gauss(0, self.habits.noise)
+
+    def candidates(self, cause: str, taken: Collection[str]) -> list[Rule]:
+        """The answers to a cause that it would still propose, best first."""
+        open_ = [rule for rule in self.lore.answers.get(cause, ()) if rule.id not in taken and self._fresh(rule)]
+        return sorted(open_, key=lambda rule: -self.judge(rule))
+
+    def _fresh(self, rule: Rule) -> bool:
+        if rule.id in self.reading.known:
+            return self.rng.random() < self.habits.overlooks
+        if rule.id in self.reading.rejected:
+            return self.rng.random() < self.habits.forgets
+        return True
+
+    def pick(self, causes: Iterable[str], budget: int | None) -> list[Rule]:
+        """Rules for these causes: one each in order, then the next best of each, while the budget has room."""
+        chosen: list[Rule] = []
+        order = list(causes)
+        for _ in range(self.habits.alternatives):
+            for cause in order:
+                left = self.candidates(cause, {rule.id for rule in chosen})
+                if left and (budget is None or len(chosen) < budget):
+                    chosen.append(left[0])
+        return chosen
+
+    def guessed(self) -> list[str]:
+        """Causes made up for failures that show none."""
+        blank = [a for a in self.reading.attempts if a.failed and not a.cause and not a.misled_by and a.area]
+        return [self._any_cause(a.area) for a in blank if self.rng.random() < self.habits.guesses]
+
+    def _any_cause(self, area: str) -> str:
+        plain = [cause.id for cause in self.lore.causes if cause.area == area and not cause.deep]
+        return self.rng.choice(plain) if plain else ""
+
+    def praise(self) -> list[Rule]:
+        """Rules that it makes out of successes."""
+        areas = sorted({a.area for a in self.reading.attempts if not a.failed and a.area})
+        wanted = [area for area in areas if self.rng.random() < self.habits.praises]
+        found = (self.candidates(self._any_cause(area), ()) for area in wanted)
+        return [rules[self.rng.randrange(len(rules))] for rules in found if rules]
+
+
+def line_of(skill: str, rule_id: str) -> str:
+    """The first whole line of a skill that holds a rule; empty where none does."""
+    return next((line for line in skill.splitlines() if rule_id in said(line)), "")
+
+
+def edit_rows(mind: Mind, rules: Sequence[Rule]) -> list[dict[str, Any]]:
+    """Rules as edits: appended, now and then below an anchor that is not there."""
+    rows: list[dict[str, Any]] = []
+    for rule in rules:
+        tasks = [a.task for a in mind.reading.attempts if a.area == rule.area]
+        lost = mind.rng.random() < mind.habits.misquotes
+        op, target = ("insert_after", "a line that nobody wrote") if lost else ("append", "")
+        rows.append({"op": op, "target": target, "content": rule.line, "rationale": "seen", "evidence": tasks})
+    return rows
+
+
+def deletions(mind: Mind) -> list[dict[str, Any]]:
+    """Delete the rules that attempts say they were led astray by."""
+    blamed = sorted({a.misled_by for a in mind.reading.attempts if a.misled_by and a.misled_by in mind.reading.known})
+    lines = [line for rule in blamed if (line := line_of(mind.reading.skill, rule))]
+    return [{"op": "delete", "target": t, "content": "", "rationale": "misleads", "evidence": []} for t in lines]

@@ -1,0 +1,106 @@
+"""Read prompts the way a model does: by their sections. What is not in the prompt is not known."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from harnesses.models.client import ModelRequest
+from tests.worlds.lore import in_force, said
+
+_ATTEMPT = re.compile(r'<attempt task="([^"]+)" verdict="(\w+)"[^>]*>(.*?)</attempt>', re.DOTALL)
+_AREA = re.compile(r"of the work on ([a-z]+)\.")
+_CAUSE = re.compile(r"It went wrong at ([a-z]+-[a-z])\b")
+_MISLED = re.compile(r"Led astray by ([a-z]+-[a-z]\d+)\b")
+_RECORD = re.compile(r"([a-z]+) rules: (\d+) kept, (\d+) rejected")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One attempt as the prompt shows it."""
+
+    task: str
+    failed: bool
+    area: str
+    cause: str
+    """Empty where it does not show."""
+    misled_by: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One request."""
+
+    request: ModelRequest
+    sections: dict[str, str] = field(init=False, default_factory=dict)
+
+    @property
+    def user(self) -> str:
+        """The prompt."""
+        return self.request.messages[0].content
+
+    def section(self, marker: str) -> str:
+        """What stands between a marker's ends; empty where there is no such section."""
+        if marker not in self.sections:
+            match = re.search(rf"<{marker}\b[^>]*>(.*?)</{marker}>", self.user, re.DOTALL)
+            self.sections[marker] = match[1].strip() if match else ""
+        return self.sections[marker]
+
+    def rows(self, marker: str) -> list[dict[str, Any]]:
+        """A section that is a JSON list."""
+        return list(json.loads(self.section(marker) or "[]"))
+
+    @cached_property
+    def budget(self) -> int | None:
+        """The edit budget shown; None: unlimited."""
+        match = re.search(r"\d+", self.section("edit_budget"))
+        return int(match[0]) if match else None
+
+    @cached_property
+    def skill(self) -> str:
+        """The current skill."""
+        return self.section("current_skill")
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The rules in force in the skill."""
+        return in_force(self.skill)
+
+    @cached_property
+    def rejected(self) -> frozenset[str]:
+        """The rules in edits shown as tried and rejected."""
+        lines = (line for line in self.section("earlier_steps").splitlines() if line.startswith('{"op"'))
+        return frozenset(rule for line in lines for rule in said(line))
+
+    @cached_property
+    def records(self) -> dict[str, float]:
+        """What the optimizer's own memory says of each style: the share kept, between 0 and 1, with a prior of half."""
+        found = _RECORD.findall(self.section("optimizer_memory"))
+        return {style: (int(kept) + 1) / (int(kept) + int(lost) + 2) for style, kept, lost in found}
+
+    @cached_property
+    def attempts(self) -> tuple[Seen, ...]:
+        """The attempts shown."""
+        return seen(self.user)
+
+    @cached_property
+    def causes(self) -> Counter[str]:
+        """The causes that show in failures."""
+        return Counter(attempt.cause for attempt in self.attempts if attempt.failed and attempt.cause)
+
+
+def seen(text: str) -> tuple[Seen, ...]:
+    """The attempts in a text."""
+    return tuple(
+        Seen(task, verdict != "solved", _first(_AREA, body), _first(_CAUSE, body), _first(_MISLED, body))
+        for task, verdict, body in _ATTEMPT.findall(text)
+    )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""

@@ -2,18 +2,21 @@
 
 A server that refuses `output_config` is asked through a forced tool, and one that refuses that in words; each step
 down is said once in the log. Temperature is left out where the model refuses it.
+
+What requests share (`ChatMessage.stable`) is marked for the prompt cache, which is Anthropic's only when asked for.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import anthropic
 import structlog
 from anthropic.types import Message
 
-from harnesses.models.client import ModelReply, ModelRequest
+from harnesses.models.client import ChatMessage, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.transport import (
@@ -52,6 +55,16 @@ _WAYS = ("output_config", "tool", "words")
 _REFUSED = {"output_config": ("output_config", "output_format", "json_schema", "structured"), "tool": ("tool",)}
 
 
+@dataclass(frozen=True)
+class _Ways:
+    """What the server is known to take."""
+
+    schema: int = 0
+    """Into `_WAYS`."""
+    temperature: bool = True
+    cache: bool = True
+
+
 class AnthropicClient:
     """A `ModelClient` over the anthropic SDK."""
 
@@ -62,8 +75,7 @@ class AnthropicClient:
         self._model = model
         self._price = price
         self._patience = patience or Patience()
-        self._way = 0
-        self._warm = True
+        self._ways = _Ways()
         self._sdk = anthropic.AsyncAnthropic(
             api_key=key_of(upstream, "anthropic"),
             base_url=upstream.base_url.rstrip("/").removesuffix("/v1"),
@@ -93,14 +105,14 @@ class AnthropicClient:
 
     async def _adapting(self, request: ModelRequest) -> ModelReply:
         while True:
-            way, warm = self._way, self._warm
-            sent = self._parameters(request)
+            ways = self._ways
+            sent = self._parameters(request, ways)
             try:
                 answer = await self._ask(sent)
                 with reading("a message"):
                     return self._reply(request, sent, answer)
             except TryFailed as failure:
-                if not self._adapt(request, failure, way=way, warm=warm):
+                if not self._adapt(request, failure, ways):
                     raise
 
     async def _ask(self, parameters: dict[str, Any]) -> Any:
@@ -113,47 +125,46 @@ class AnthropicClient:
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:
             raise bad_reply(f"not a message ({type(error).__name__})") from None
 
-    def _parameters(self, request: ModelRequest) -> dict[str, Any]:
+    def _parameters(self, request: ModelRequest, ways: _Ways) -> dict[str, Any]:
         system = request.system
         parameters: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_output_tokens,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+            "messages": [_turn(turn, cache=ways.cache) for turn in request.messages],
         }
-        if request.temperature is not None and self._warm:
+        if request.temperature is not None and ways.temperature:
             # Newer models know no temperature, and neither does the SDK's own list of parameters.
             parameters["extra_body"] = {"temperature": request.temperature}
         if request.schema is not None:
             schema = strict_schema(request.schema)
-            if _WAYS[self._way] == "output_config":
+            if _WAYS[ways.schema] == "output_config":
                 parameters["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-            elif _WAYS[self._way] == "tool":
+            elif _WAYS[ways.schema] == "tool":
                 tool = {"name": request.schema_name, "description": "Give the reply.", "input_schema": schema}
                 parameters |= {"tools": [tool], "tool_choice": {"type": "tool", "name": request.schema_name}}
             else:
                 system = f"{system}\n\n{schema_instruction(schema)}".strip()
         return {**parameters, "system": system} if system else parameters
 
-    def _adapt(self, request: ModelRequest, failure: TryFailed, *, way: int, warm: bool) -> bool:
+    def _adapt(self, request: ModelRequest, failure: TryFailed, ways: _Ways) -> bool:
         """Step down from what the server refused; False if it was nothing of ours.
 
-        `way` and `warm` are as the request was sent: one beside it may have stepped down meanwhile.
+        `ways` is how the request was sent: one beside it may have stepped down meanwhile.
         """
         if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
             return False
-        text = failure.detail.lower()
-        refused = None
-        if request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[way], ())):
-            if way != self._way:
-                return True
-            refused = _WAYS[way]
-            self._way += 1
-        elif request.temperature is not None and warm and "temperature" in text:
-            if not self._warm:
-                return True
-            refused, self._warm = "temperature", False
-        if refused is None:
+        text, known = failure.detail.lower(), self._ways
+        if ways.cache and "cache_control" in text and any(turn.stable for turn in request.messages):
+            refused, after = "cache_control", replace(known, cache=False)
+        elif request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[ways.schema], ())):
+            refused, after = _WAYS[ways.schema], replace(known, schema=max(known.schema, ways.schema + 1))
+        elif request.temperature is not None and ways.temperature and "temperature" in text:
+            refused, after = "temperature", replace(known, temperature=False)
+        else:
             return False
+        if after == known:
+            return True
+        self._ways = after
         log.warning(
             "the server refuses a parameter: going on without it",
             parameter=refused,
@@ -175,3 +186,12 @@ class AnthropicClient:
         stop = _STOPS.get(answer.stop_reason, "other")
         model = scrubbed(answer.model or self._model, self._upstream)
         return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)
+
+
+def _turn(turn: ChatMessage, *, cache: bool) -> dict[str, Any]:
+    """A turn as it is sent: in two blocks where the first is to be cached (with all that comes before it)."""
+    shared, own = turn.content[: turn.stable], turn.content[turn.stable :]
+    if not cache or not shared.strip() or not own.strip():  # blocks of nothing are refused
+        return {"role": turn.role, "content": turn.content}
+    first = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
+    return {"role": turn.role, "content": [first, {"type": "text", "text": own}]}

@@ -15,6 +15,9 @@ class ChatMessage:
 
     role: Literal["user", "assistant"]
     content: str
+    stable: int = 0
+    """How many characters of `content`, from its beginning, other requests will share with this one (along with all
+    that comes before): a hint for the provider's prompt cache, which changes nothing of what the model reads."""
 
 
 @dataclass(frozen=True)

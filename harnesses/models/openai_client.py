@@ -6,6 +6,7 @@ leaves that parameter out (or asks for JSON in words) from then on, and asks aga
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ _NAMES = {
     "max_tokens": _LIMITS,
     "temperature": ("temperature",),
     "seed": ("seed",),
+    "prompt_cache_key": ("prompt_cache_key",),
 }
 """Parameters a server may refuse, and how its message names them."""
 
@@ -63,8 +65,9 @@ class OpenAIClient:
         self._price = price
         self._patience = patience or Patience()
         self._without: set[str] = set()
+        self._official = host_of(upstream.base_url).endswith("openai.com")
         # A second parameter name is needed: OpenAI's newer models refuse `max_tokens`, many servers know only that.
-        self._limit = "max_completion_tokens" if host_of(upstream.base_url).endswith("openai.com") else "max_tokens"
+        self._limit = "max_completion_tokens" if self._official else "max_tokens"
         self._sdk = openai.AsyncOpenAI(
             api_key=key_of(upstream, "openai"),
             base_url=upstream.base_url,
@@ -124,11 +127,26 @@ class OpenAIClient:
             else:
                 form = {"name": request.schema_name, "schema": schema, "strict": True}
                 parameters["response_format"] = {"type": "json_schema", "json_schema": form}
-        chosen = {"temperature": request.temperature, "seed": request.seed}
+        chosen = {
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "prompt_cache_key": self._cache_key(request),
+        }
         parameters |= {k: v for k, v in chosen.items() if v is not None and k not in self._without}
         messages = [{"role": "system", "content": system}] if system else []
         messages += [{"role": turn.role, "content": turn.content} for turn in request.messages]
         return {**parameters, "messages": messages}
+
+    def _cache_key(self, request: ModelRequest) -> str | None:
+        """Brings requests that share a beginning to the same cache; only OpenAI itself is known to have the parameter.
+
+        The cache needs no other hint: it works on whatever beginning requests share.
+        """
+        if not self._official or not request.messages or not request.messages[0].stable:
+            return None
+        first = request.messages[0]
+        shared = "\0".join((self._model, request.system, first.content[: first.stable]))
+        return "honed-" + hashlib.sha256(shared.encode("utf-8", "replace")).hexdigest()[:24]
 
     def _adapt(self, sent: dict[str, Any], failure: TryFailed) -> bool:
         """Note which parameter the server refused; False if none of those sent is to be left out."""

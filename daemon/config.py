@@ -56,6 +56,8 @@ class PriceSection(Section):
 
     input: float = Field(ge=0)
     cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    """Of input written to the prompt cache; None: 1.25 times `input`, Anthropic's rate."""
     output: float = Field(ge=0)
 
 

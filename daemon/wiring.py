@@ -139,8 +139,9 @@ def price_from(section: ModelSection) -> Price | None:
         return Price(0.0, 0.0, 0.0)
     if section.price is None:
         return price_of(section.provider, section.model)
-    cached = section.price.cached_input
-    return Price(section.price.input, section.price.input if cached is None else cached, section.price.output)
+    given = section.price
+    cached = given.input if given.cached_input is None else given.cached_input
+    return Price(given.input, cached, given.output, given.cache_write)
 
 
 def models_of(config: Config, target: TargetSection, *, optimizer: bool = True) -> Models:

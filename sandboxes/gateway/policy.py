@@ -81,6 +81,13 @@ class Price:
     input: float
     cached_input: float
     output: float
+    cache_write: float | None = None
+    """Of input that is written to the prompt cache for five minutes; None: 1.25 times `input`, Anthropic's rate."""
+
+    @property
+    def written(self) -> float:
+        """Of a million tokens written to the prompt cache for five minutes."""
+        return 1.25 * self.input if self.cache_write is None else self.cache_write
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Token counts as each dialect writes them, normalised: input includes cached tokens, output includes reasoning.
 
-Writing to Anthropic's cache costs more than plain input; the surcharge is counted in input tokens (a quarter of those
-written for five minutes, all of those written for an hour) and enters the money alone.
+Writing to Anthropic's cache costs more than plain input (1.25 times for five minutes, twice for an hour); what is
+written is part of the input, and its surcharge enters the money alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import Any
 
 from sandboxes.gateway.policy import Price, Usage, priced
 
+_HOUR = 1.6
+"""What writing for an hour costs, in terms of writing for five minutes: twice the input to 1.25 times."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -19,15 +22,18 @@ class Counts:
     input: int = 0
     cached: int = 0
     output: int = 0
-    surcharge: float = 0.0
-    """Input tokens to be paid on top of `input` for cache writes."""
+    written: int = 0
+    """Of the input, tokens written to the cache."""
+    hourly: int = 0
+    """Of those, tokens written for an hour."""
 
     def usage(self, price: Price | None) -> Usage:
         """As the usage of one request, priced; money is None where the price is unknown."""
         usage = priced(Usage(1, self.input, min(self.cached, self.input), self.output, None), price)
         if price is None or usage.usd is None:
             return usage
-        return replace(usage, usd=usage.usd + self.surcharge * price.input / 1_000_000)
+        surcharge = self.written * (price.written - price.input) + self.hourly * (_HOUR - 1) * price.written
+        return replace(usage, usd=usage.usd + surcharge / 1_000_000)
 
 
 def openai_counts(usage: Any) -> Counts | None:
@@ -67,12 +73,12 @@ class AnthropicCounts:
             return None
         read = self._seen.get("cache_read_input_tokens", 0)
         written = self._seen.get("cache_creation_input_tokens", 0)
-        hourly = min(self._hourly, written)
         return Counts(
             self._seen.get("input_tokens", 0) + written + read,
             read,
             self._seen.get("output_tokens", 0),
-            0.25 * (written - hourly) + hourly,
+            written,
+            min(self._hourly, written),
         )
 
 

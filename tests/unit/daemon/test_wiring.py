@@ -61,6 +61,8 @@ def test_a_configured_price_overrules_the_table() -> None:
     given = PriceSection(input=1.0, output=2.0)
     assert price_from(section(price=given)) == Price(1.0, 1.0, 2.0)
     assert price_from(section(price=PriceSection(input=1.0, cached_input=0.1, output=2.0))) == Price(1.0, 0.1, 2.0)
+    written = PriceSection(input=1.0, cache_write=3.0, output=2.0)
+    assert price_from(section(price=written)) == Price(1.0, 1.0, 2.0, 3.0)
 
 
 @pytest.fixture

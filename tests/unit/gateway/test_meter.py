@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -159,3 +160,4 @@ def test_cache_writes_cost_more_than_plain_input() -> None:
     assert hour is not None
     assert hour.usage(price).usd == pytest.approx(400 * 20 / 1e6)
     assert hour.usage(None).usd is None
+    assert five_minutes.usage(replace(price, cache_write=11.0)).usd == pytest.approx(400 * 11 / 1e6)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
-from harnesses.models.prices import price_of
+from harnesses.models.prices import TABLE, list_price, price_of
 from harnesses.models.schema import strict_schema
 from sandboxes.gateway.policy import Price
 
@@ -80,3 +81,19 @@ def test_known_prices() -> None:
 @pytest.mark.parametrize("model", ["", "gpt-5.5-pro", "gpt-5.4-mega", "claude-opus-4-5", "xgpt-5.5", "gpt-5.5-2026"])
 def test_unknown_prices_stay_unknown(model: str) -> None:
     assert price_of("openai", model) is None
+
+
+def test_every_row_of_the_price_table_says_when_and_where_it_was_checked() -> None:
+    keys = [(row.provider, row.model) for row in TABLE]
+    assert len(set(keys)) == len(keys)
+    for row in TABLE:
+        assert date.fromisoformat(row.checked) >= date(2026, 11, 29)
+        assert row.source.startswith("https://")
+        assert 0 < row.price.cached_input < row.price.input < row.price.written < row.price.output
+    assert list_price("openai", "gpt-5.5-2026-04-01") == list_price("openai", "gpt-5.5")
+    assert list_price("openai", "nobody-knows-it") is None
+
+
+def test_writing_to_the_cache_costs_a_quarter_more_unless_a_price_is_given() -> None:
+    assert Price(4.0, 0.4, 20.0).written == 5.0
+    assert Price(4.0, 0.4, 20.0, cache_write=4.0).written == 4.0

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from daemon.optimizer.asking import Answer, Optimizer
 from daemon.optimizer.attempts import TRACE_TOKENS, Outgoing, shown, unchanged
 from daemon.optimizer.batches import Minibatch
 from daemon.optimizer.memory import StepBuffer
-from daemon.optimizer.prompts.render import render
-from daemon.optimizer.proposals import Patch, Source, to_edit, unite_patterns
-from daemon.optimizer.replies import Pattern, ReflectReply
+from daemon.optimizer.prompts.render import render, render_prompt
+from daemon.optimizer.proposals import Proposals, Source, unite_patterns
+from daemon.optimizer.replies import Pattern
+from daemon.optimizer.updates.forms import EDITS, ReflectForm
 from daemon.rollouts.parallel import ordered
 from sandboxes.gateway.policy import Usage
+from skills_repo.edits import MAX_EDITS
 from skills_repo.skill import Skill
 
-MOST_EDITS = 64
+MOST_EDITS = MAX_EDITS
 """Taken from one reply where there is no edit budget: a bound on what a model may cost us, not on what it may say."""
 
 
@@ -27,8 +30,8 @@ MOST_EDITS = 64
 class Reflection:
     """What all minibatches of a step came to."""
 
-    patches: tuple[Patch, ...]
-    """Those that propose something, in order."""
+    patches: tuple[Proposals[Any], ...]
+    """Those that propose something, in order: edits, or what else the form asks for."""
     patterns: tuple[Pattern, ...]
     """Failure patterns only."""
     errors: tuple[str, ...]
@@ -53,39 +56,41 @@ class Reflector:
     """The optimizer's own memory; the target never sees it."""
     outgoing: Outgoing = unchanged
     trace_tokens: int = TRACE_TOKENS
+    form: ReflectForm[Any] = EDITS
+    """What the update mode asks for."""
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
         answers = await ordered(self.reflect_one(minibatch) for minibatch in cut)
         return self.gather(cut, answers)
 
-    async def reflect_one(self, minibatch: Minibatch) -> Answer[ReflectReply]:
+    async def reflect_one(self, minibatch: Minibatch) -> Answer[Any]:
         """Ask for a patch from one minibatch, whenever it is complete."""
-        role = "reflect_successes" if minibatch.solved else "reflect_failures"
-        user = render(
+        role = self.form.role(solved=minibatch.solved)
+        user = render_prompt(
             "reflect.user.j2",
             meta_skill=self.meta_skill,
             skill=self.skill.text,
             budget=self.budget,
             earlier=self.buffer.entries,
             attempts=shown(minibatch.results, self.trace_tokens, skill=self.skill.text, outgoing=self.outgoing),
+            wish=self.form.wish(self.budget),
         )
         place = self._place(minibatch)
-        return await self.optimizer.ask(place, role, ReflectReply, system=render(f"{role}.system.j2"), user=user)
+        return await self.optimizer.ask(place, role, self.form.schema, system=render(f"{role}.system.j2"), user=user)
 
-    def gather(self, cut: Sequence[Minibatch], answers: Sequence[Answer[ReflectReply]]) -> Reflection:
+    def gather(self, cut: Sequence[Minibatch], answers: Sequence[Answer[Any]]) -> Reflection:
         """What the answers to these minibatches (in the same order) come to; it asks nothing."""
         most = MOST_EDITS if self.budget is None else self.budget
-        patches: list[Patch] = []
+        patches: list[Proposals[Any]] = []
         notes: list[str] = []
         for minibatch, answer in zip(cut, answers, strict=True):
-            proposed = answer.reply.edits if answer.reply else []
+            proposed = self.form.read(answer.reply, minibatch.ids) if answer.reply else ()
             if len(proposed) > most:
                 notes.append(f"{self._place(minibatch)}: {len(proposed)} edits proposed, the first {most} taken")
-            edits = tuple(to_edit(edit, minibatch.ids) for edit in proposed[:most])
-            if edits:
+            if proposed:
                 source: Source = "successes" if minibatch.solved else "failures"
-                patches.append(Patch(source, edits, tuple(sorted(minibatch.ids))))
+                patches.append(Proposals(source, proposed[:most], tuple(sorted(minibatch.ids))))
         failures = [a.reply.patterns for m, a in zip(cut, answers, strict=True) if a.reply and not m.solved]
         return Reflection(
             patches=tuple(patches),

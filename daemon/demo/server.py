@@ -30,7 +30,7 @@ _MAX_BODY = 64 * 1024 * 1024
 
 def reply_to(conversation: Conversation) -> Reply:
     """What the simulated model answers: the optimizer's prompts as optimizer, all else as target."""
-    prompt = conversation.texts[-1] if conversation.texts else ""
+    prompt = "".join(conversation.texts)  # a prompt may come in blocks, of which the first is to be cached
     if optimizer.is_optimizer_prompt(prompt):
         return Reply(optimizer.answer(prompt, conversation.schema_name))
     return act(conversation)

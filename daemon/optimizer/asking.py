@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.journal.journal import Journal
+from daemon.optimizer.prompts.render import Prompt
 from daemon.rollouts.stop import RunStopped
 from harnesses.models.client import ChatMessage, ModelClient, ModelRequest
 from harnesses.models.structured import BadReply, ask
@@ -58,14 +59,15 @@ class Optimizer:
         self._slots = asyncio.Semaphore(workers)
         self._purse = purse or OpenPurse()
 
-    async def ask(self, place: str, role: str, schema: type[M], *, system: str, user: str) -> Answer[M]:
+    async def ask(self, place: str, role: str, schema: type[M], *, system: str, user: str | Prompt) -> Answer[M]:
         """Ask at a place (`step/phase/ordinal`), or read back what was answered there to exactly this prompt.
 
         Raises `RunStopped` if the provider fails, and `BudgetReached` before a request that may not be paid.
         """
+        prompt = user if isinstance(user, Prompt) else Prompt(user)
         request = ModelRequest(
             system=system,
-            messages=(ChatMessage("user", user),),
+            messages=(ChatMessage("user", prompt.text, prompt.stable),),
             schema=schema.model_json_schema(),
             schema_name=role,
             max_output_tokens=self._max_output_tokens,

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from pydantic import BaseModel
 
 from daemon.optimizer.asking import Optimizer
-from daemon.optimizer.prompts.render import render
+from daemon.optimizer.prompts.render import render, render_prompt
 from daemon.optimizer.proposals import Proposals, Source
 from daemon.rollouts.parallel import ordered
 from sandboxes.gateway.policy import Usage
@@ -111,7 +111,7 @@ class MergeTree(Generic[S]):
         ids = tuple(sorted({i for patch in group for i in patch.ids}))
         leaves = sum(patch.leaves for patch in group)
         patches = [{"source": patch.source, "edits": [form.show(item) for item in patch.edits]} for patch in group]
-        user = render(
+        user = render_prompt(
             "merge.user.j2", meta_skill=self.meta_skill, skill=self.skill.text, budget=self.budget, patches=patches
         )
         answer = await self.optimizer.ask(

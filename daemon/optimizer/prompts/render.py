@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -49,6 +50,15 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt whose beginning other prompts share."""
+
+    text: str
+    stable: int = 0
+    """Characters of that beginning, for the provider's prompt cache."""
+
+
 class _Packaged(BaseLoader):
     """Templates from the installed package, also from a zip."""
 
@@ -70,6 +80,23 @@ def _environment() -> Environment:
 def render(template: str, **values: Any) -> str:
     """One prompt; raises `jinja2.UndefinedError` if a value is missing."""
     return _environment().get_template(template).render(**values).strip()
+
+
+def render_prompt(template: str, **values: Any) -> Prompt:
+    """One prompt, and where its `stable` block ends: what stands there is the same for all of a step's prompts.
+
+    The block must open the template; a template without one shares nothing.
+    """
+    source = _environment().get_template(template)
+    text = render(template, **values)
+    shared = source.blocks.get("stable")
+    if shared is None:
+        return Prompt(text)
+    beginning = "".join(shared(source.new_context(values))).lstrip()
+    if not text.startswith(beginning):
+        msg = f"{template}: its stable block must stand at the beginning"
+        raise ValueError(msg)
+    return Prompt(text, len(beginning))
 
 
 @functools.cache

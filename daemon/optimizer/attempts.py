@@ -7,9 +7,9 @@ to the long ones, and each is shortened as what it is, a trace with both its end
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from daemon.optimizer.prompts.render import shorten
 from daemon.rollouts.result import TaskResult
@@ -19,15 +19,22 @@ from harnesses.traces.tokens import shares, tokens
 
 TRACE_TOKENS = 24_000
 """Of all attempts that one reflection is shown, by estimate."""
-Outgoing = Callable[[str, Task], str]
-"""Passes a text about an attempt on a task on its way to the optimizer: the firewall's place."""
+Speaker = Literal["scorer", "agent"]
+"""Whose words a text is: a scorer has seen the gold, an agent has not."""
 
 _PROMPT_CHARS = 2_000
 _FEEDBACK_CHARS = 1_500
 _ANSWER_CHARS = 1_000
 
 
-def unchanged(text: str, task: Task) -> str:
+class Outgoing(Protocol):
+    """Passes a text about an attempt on a task on its way to the optimizer: the firewall's place."""
+
+    def __call__(self, text: str, task: Task, speaker: Speaker = "scorer") -> str:
+        """The text without what the optimizer must not see."""
+
+
+def unchanged(text: str, task: Task, speaker: Speaker = "scorer") -> str:
     """No firewall."""
     return text
 
@@ -49,10 +56,10 @@ class _Parts:
         answer = record.final_answer.strip()
         known = final_answer_of(record.summary) is not None or answer in record.summary
         return cls(
-            prompt=shorten(outgoing(task.prompt, task), _PROMPT_CHARS),
-            feedback=shorten(outgoing(record.feedback, task), _FEEDBACK_CHARS),
-            summary=condensed(outgoing(record.summary, task), _whole(record.summary), skill=skill),
-            final_answer="" if known else shorten(outgoing(answer, task), _ANSWER_CHARS),
+            prompt=shorten(outgoing(task.prompt, task, "agent"), _PROMPT_CHARS),
+            feedback=shorten(outgoing(record.feedback, task, "scorer"), _FEEDBACK_CHARS),
+            summary=condensed(outgoing(record.summary, task, "agent"), _whole(record.summary), skill=skill),
+            final_answer="" if known else shorten(outgoing(answer, task, "agent"), _ANSWER_CHARS),
         )
 
     @property

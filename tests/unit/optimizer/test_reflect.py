@@ -9,6 +9,7 @@ from typing import Any
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.asking import Optimizer
+from daemon.optimizer.attempts import Speaker
 from daemon.optimizer.batches import Minibatch
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.proposals import unite_patterns
@@ -105,15 +106,15 @@ async def test_every_text_of_an_attempt_passes_the_firewall() -> None:
     told = {"summary": "saw GOLD here", "feedback": "not GOLD", "final_answer": "it is GOLD"}
     cut = [Minibatch(solved=False, results=(make_result("f1", 0.0, **told),))]
     client = ScriptedOptimizer(echo)
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
 
-    def outgoing(text: str, task: Task) -> str:
-        seen.add(task.id)
+    def outgoing(text: str, task: Task, speaker: Speaker = "scorer") -> str:
+        seen.add((task.id, speaker))
         return text.replace("GOLD", "[withheld]").replace("Do f1.", "A task.")
 
     await (await reflector_for(client, outgoing=outgoing)).reflect(cut)
     text = user_text(client.requests[0])
-    assert seen == {"f1"}
+    assert seen == {("f1", "agent"), ("f1", "scorer")}
     assert text.count("[withheld]") == 3
     assert "GOLD" not in text
     assert "Task: A task." in text

@@ -93,7 +93,11 @@ class TaskSet:
         return tuple(task for task in self.tasks if task.split == name)
 
     def open_test(self) -> tuple[Task, ...]:
-        """The sealed split: for reporting alone, after the last decision of a run."""
+        """The sealed split, for two readers alone.
+
+        Reports, after the last decision of a run; and the feedback firewall, which must know the text to keep it out of
+        the skill, and gives none of it away.
+        """
         return tuple(task for task in self.tasks if task.split == "test")
 
     def sizes(self) -> dict[Split, int]:

@@ -1,0 +1,123 @@
+"""What the firewall looks for, gathered from a task set once a run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from daemon.optimizer.firewall.gold import Gold, as_options, gold_of, shapes
+from daemon.optimizer.firewall.grams import Grams
+from daemon.optimizer.firewall.material import Material
+from daemon.optimizer.firewall.names import distinctive, names_of
+from daemon.optimizer.firewall.phrases import Phrases
+from daemon.optimizer.firewall.words import Words, split, split_code
+from daemon.tasks.task import Task, TaskSet
+
+GOLD_RUN = 6
+"""Words of a run of a long gold text."""
+CODE_RUN, CODE_SIGNS = 10, 4
+"""Words and signs of a run of source, and how many of them must be signs that prose does not use."""
+_PROSE = frozenset(".,:;'\"-!?`")
+_CHECK = re.compile(r"assert|==|!=|=~|\bgrep\b|\bre\.|match|\bexpect|\bdiff\b|\bcmp\b|-eq|-ne|pattern|regex")
+
+
+def gold_grams() -> Grams:
+    """An empty index of long gold texts."""
+    return Grams(size=GOLD_RUN, content=3)
+
+
+def code_grams() -> Grams:
+    """An empty index of source."""
+    return Grams(size=CODE_RUN, content=CODE_SIGNS, dull=lambda word: word.isalnum() or word in _PROSE)
+
+
+@dataclass
+class Owners:
+    """Whose a phrase is: numbers of tasks."""
+
+    gold: set[int] = field(default_factory=set)
+    named: set[int] = field(default_factory=set)
+    kind: str = ""
+    text: str = ""
+    """As the first prompt has it."""
+    held: bool = False
+    """Whether any of them is held out."""
+
+
+@dataclass
+class Index:
+    """Everything that is looked for."""
+
+    size: int = 0
+    """Tasks."""
+    prompts: Grams = field(default_factory=Grams)
+    """Prompts and files."""
+    answers: Grams = field(default_factory=gold_grams)
+    checks: Grams = field(default_factory=code_grams)
+    phrases: Phrases = field(default_factory=Phrases)
+    owners: dict[str, Owners] = field(default_factory=dict)
+    spread: Counter[str] = field(default_factory=Counter)
+    """How many prompts have each phrase."""
+    secrets: set[str] = field(default_factory=set)
+    gold: dict[str, Gold] = field(default_factory=dict)
+    """Of each train task, by id."""
+    left_out: int = 0
+    """Files that were not read to their end."""
+
+
+def build(tasks: TaskSet) -> Index:
+    """Read the whole set, the sealed split included."""
+    everything = (*tasks.split("train"), *tasks.split("selection"), *tasks.open_test())
+    index = Index(size=len(everything))
+    reader = Material.for_tasks(sum(bool(task.files or task.tests) for task in everything))
+    prompts: list[Words] = []
+    for number, task in enumerate(everything):
+        prompt = split(task.prompt)
+        prompts.append(prompt)
+        _take(index, number, task, prompt, reader)
+    for prompt in prompts:
+        index.spread.update({hit.phrase for hit in index.phrases.find(prompt)})
+    index.left_out = reader.left_out
+    return index
+
+
+def _take(index: Index, number: int, task: Task, prompt: Words, reader: Material) -> None:
+    held = task.split != "train"
+    given = reader.texts(task.files)
+    gold = _not_given(gold_of(task, reader.texts(task.tests)), task, given)
+    index.prompts.add([prompt.words, *(split(text).words for texts in given.values() for text in texts)], held=held)
+    index.answers.add([split(text).words for text in (*gold.answers, *gold.files)], held=held)
+    checks = [line for text in gold.source for line in text.splitlines() if _CHECK.search(line)]
+    index.checks.add([split_code(line).words for line in checks], held=held)
+    index.secrets |= {as_options(text) for text in gold.secrets}
+    for words in _shapes((*gold.answers, *gold.files)):
+        if distinctive(words):
+            _own(index, words, held=held).gold.add(number)
+    for name in names_of(task):
+        owners = _own(index, name.words, held=held)
+        owners.named.add(number)
+        owners.kind, owners.text = owners.kind or name.kind, owners.text or name.text
+    if not held:
+        index.gold[task.id] = gold
+
+
+def _not_given(gold: Gold, task: Task, given: Mapping[str, tuple[str, ...]]) -> Gold:
+    """Without the values of gold files that the agent was given as well."""
+    seen = {as_options(text) for texts in given.values() for text in texts}
+    prompt = as_options(task.prompt)
+    files = dict.fromkeys(gold.files)
+    return replace(gold, files=tuple(t for t in files if as_options(t) not in seen and as_options(t) not in prompt))
+
+
+def _shapes(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    return [words for text in texts for words in shapes(text)]
+
+
+def _own(index: Index, words: tuple[str, ...], *, held: bool) -> Owners:
+    """The owners of a phrase; those of one too short or too long to be looked for are forgotten."""
+    key = index.phrases.add(words)
+    owners = index.owners.setdefault(key, Owners()) if key else Owners()
+    owners.held = owners.held or held
+    return owners

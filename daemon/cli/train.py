@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from daemon.budget.opening import unknown_prices
+from daemon.cli.estimate import estimate_of
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
@@ -67,6 +69,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     _refuse_long(await parts.history.read(await parts.history.base()), parts.config.skill)
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
+    await _say_costs(parts, output)
     if preflight:
         await check_target(parts.canary, parts.state / "attempts")
         await check_optimizer(parts.optimizer_canary)
@@ -81,6 +84,17 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         observer=parts.observer,
     )
     return await training.run()
+
+
+async def _say_costs(parts: Parts, output: Output) -> None:
+    """What the run will take, how far its caps go, and what cannot be counted: before anything is paid."""
+    found = await estimate_of(parts.config, parts.tasks, parts.journal)
+    output.say(found.line())
+    for row in found.buys:
+        say = output.warn if row.steps == 0 else output.say
+        say(row.words(found.plan.steps))
+    for line in unknown_prices(parts.models):
+        output.warn(line)
 
 
 async def refuse_dirty(parts: Parts) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skills_repo import guarded
-from skills_repo.edits import Applied, Edit, EditLimits, EditStatus, Op, apply
+from skills_repo.edits import MAX_EDITS, Applied, Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.skill import Skill
 from tests.support.skills import a_skill, skill_text
 
@@ -270,3 +270,30 @@ def test_other_files_stay() -> None:
     applied = apply(a_skill(BODY, run_py=b"\xff"), [Edit(Op.APPEND, content="x")], LIMITS)
     assert applied.result.files["run_py"] == b"\xff"
     assert list(applied.result.files) == ["SKILL.md", "run_py"]
+
+
+def test_every_status_is_explained_in_one_sentence() -> None:
+    explained = [status.explanation for status in EditStatus]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in explained)
+    assert len(set(explained)) == len(explained)
+
+
+def test_a_row_gives_its_reason_in_one_line() -> None:
+    rows = _apply(BODY, Edit(Op.DELETE, "nowhere"), Edit(Op.APPEND, content="x" * 4001)).report.rows
+    assert [row.reason for row in rows] == ["target_missing", "too_large: 4001 of 4000 characters for one edit"]
+
+
+def test_without_a_budget_a_flood_of_edits_is_bounded() -> None:
+    edits = [Edit(Op.APPEND, content=f"- {i}") for i in range(100)]
+    applied = _apply(BODY, *edits, limits=EditLimits(budget=None))
+    assert len(applied.stages) == MAX_EDITS
+    assert applied.report.rows[MAX_EDITS].detail == f"the budget is {MAX_EDITS}"
+
+
+@pytest.mark.parametrize(
+    "content", ["---\nname: x\ndescription: y\n---\n# x", "<think>so</think>- rule", "- a</think>"]
+)
+def test_no_edit_brings_frontmatter_or_a_thinking_block(content: str) -> None:
+    refused = {EditStatus.TOUCHES_FRONTMATTER, EditStatus.MALFORMED}
+    assert _only(_apply(BODY, Edit(Op.APPEND, content=content)))[0] in refused
+    assert _only(_apply(BODY, Edit(Op.REPLACE, "- two", content)))[0] in refused

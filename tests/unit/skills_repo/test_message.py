@@ -76,6 +76,9 @@ Honed-Optimizer: openai / o
         (Edit(Op.REPLACE, "old rule", ""), 'skill(xlsx): replace "old rule"'),
         (Edit(Op.DELETE, "\n\n- old rule\n"), 'skill(xlsx): delete "old rule"'),
         (Edit(Op.APPEND, content="---"), 'skill(xlsx): add "…"'),
+        (Edit(Op.REWRITE, content="# Xlsx\n\n- a\n"), 'skill(xlsx): rewrite "Xlsx"'),
+        (Edit(Op.SLOW_UPDATE, content="\nLook twice.\n"), 'skill(xlsx): update guidance "Look twice"'),
+        (Edit(Op.SLOW_UPDATE), 'skill(xlsx): update guidance "…"'),
     ],
 )
 def test_the_subject_says_what_changed(edit: Edit, subject: str) -> None:
@@ -198,3 +201,24 @@ def test_a_long_name_leaves_room_in_the_subject() -> None:
     subject = compose(replace(NOTE, skill="x" * 64)).split("\n", 1)[0]
     assert len(subject) <= 72
     assert "Write eval" in subject
+
+
+@pytest.mark.parametrize("op", list(Op))
+def test_every_operation_has_a_subject_of_its_own_and_is_named_in_the_trailers(op: Op) -> None:
+    message = compose(replace(NOTE, edit=replace(EDIT, op=op, target="- a place")))
+    assert not message.startswith("skill(xlsx): edit")
+    assert parse_trailers(message)["Honed-Op"] == op.value
+    assert max(map(len, message.splitlines()[0:1])) <= 72
+
+
+def test_a_rewrites_subject_says_what_it_is_for() -> None:
+    edit = Edit(Op.REWRITE, content="# Xlsx\n", rationale="Say it once.")
+    assert compose(replace(NOTE, edit=edit)).splitlines()[0] == 'skill(xlsx): rewrite "Say it once"'
+
+
+def test_a_rewrites_subject_is_cut_and_neutral() -> None:
+    edit = Edit(Op.REWRITE, content="x", rationale="Fixes #1 and @team: " + "long " * 40)
+    subject = compose(replace(NOTE, edit=edit)).splitlines()[0]
+    assert len(subject) <= 72
+    assert "#1" not in subject
+    assert "@team" not in subject

@@ -49,6 +49,17 @@ def with_guidance(text: str, content: str) -> str:
         raise RefusedError(EditStatus.MALFORMED, error.what) from error
 
 
+def room(text: str, max_chars: int) -> int:
+    """How many characters a new body may have, so that the whole text has at most `max_chars`; never negative.
+
+    Line ends count as they will be written: with CRLF each of the body's lines takes two.
+    """
+    region = guarded.find(text)
+    newline = LineView(text).newline
+    taken = len(frontmatter.split(text).head) + (0 if region is None else region.end - region.start) + 5 * len(newline)
+    return max(0, max_chars - taken)
+
+
 def check_something_left(base: str, before: str, after: str, *, rewrite: bool) -> None:
     """Raise `RefusedError` where hardly anything of the body would be left.
 

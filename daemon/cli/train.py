@@ -82,6 +82,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         skill=parts.config.skill.path,
         knobs=Knobs.from_config(parts.config),
         observer=parts.observer,
+        purse=parts.purse,
     )
     return await training.run()
 

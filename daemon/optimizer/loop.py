@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from daemon.budget.purse import OpenPurse, Purse
+from daemon.budget.reached import BudgetReached
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision
 from daemon.optimizer.asking import Optimizer
@@ -52,17 +54,21 @@ class Training:
     knobs: Knobs = field(default_factory=Knobs)
     observer: Observer = field(default_factory=Silent)
     clock: Callable[[], float] = time.time
+    purse: Purse = field(default_factory=OpenPurse)
+    """What may be spent; the one that `rollouts` ask."""
 
     async def run(self) -> RunReport:
         """Train to the end, or go on with the unfinished run of the same fingerprint.
 
-        Raises `RunStopped` (the run stays open and can go on), `RepositoryError`, `SkillError` or `JournalError`.
+        Raises `RunStopped` or `BudgetReached` (the run stays open and can go on), `RepositoryError`, `SkillError` or
+        `JournalError`.
         """
         started = time.monotonic()
         self._check_splits()
         mark = self.fingerprint()
         opened = await Opening(self.journal, self.history, self.skill, self.clock).open(mark)
         run_id = opened.run.run_id
+        await self.purse.begin_run(run_id)
         try:
             report = await _Loop(self, opened, mark, started).run()
         except RefMovedError as error:
@@ -70,7 +76,7 @@ class Training:
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
             msg = f"{error}: run `honed train` again, what is paid for is kept"
             raise RunStopped(msg) from error
-        except RunStopped as stop:
+        except (RunStopped, BudgetReached) as stop:
             self.observer.notify(RunEnded(run_id, "failed", str(stop)))
             raise
         await self.journal.end_run(run_id, "done")
@@ -122,6 +128,7 @@ class _Loop:
                 max_output_tokens=training.knobs.max_output_tokens,
                 temperature=training.knobs.temperature,
                 workers=training.knobs.optimizer_workers,
+                purse=training.purse,
             ),
             selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, training.knobs.gate),
             train={task.id: task for task in training.tasks.split("train")},

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from tests.worlds.lore import Lore, Rule, said
 from tests.worlds.reading import Reading
@@ -72,6 +71,20 @@ class Mind:
                     chosen.append(left[0])
         return chosen
 
+    def wanted(self, budget: int | None) -> list[Rule]:
+        """What it wants after failures: rules for the causes that show, most frequent first, then for guesses."""
+        counts = self.reading.causes
+        shown = sorted(counts, key=lambda cause: (-counts[cause], cause))
+        return self.pick(dict.fromkeys([*shown, *self.guessed()]), budget)
+
+    def blamed(self) -> list[str]:
+        """Rules in force that attempts say they were led astray by."""
+        return sorted({a.misled_by for a in self.reading.attempts} & self.reading.known)
+
+    def evidence(self, rule: Rule) -> list[str]:
+        """The tasks shown that a rule is for."""
+        return [attempt.task for attempt in self.reading.attempts if attempt.area == rule.area]
+
     def guessed(self) -> list[str]:
         """Causes made up for failures that show none."""
         blank = [a for a in self.reading.attempts if a.failed and not a.cause and not a.misled_by and a.area]
@@ -92,21 +105,3 @@ class Mind:
 def line_of(skill: str, rule_id: str) -> str:
     """The first whole line of a skill that holds a rule; empty where none does."""
     return next((line for line in skill.splitlines() if rule_id in said(line)), "")
-
-
-def edit_rows(mind: Mind, rules: Sequence[Rule]) -> list[dict[str, Any]]:
-    """Rules as edits: appended, now and then below an anchor that is not there."""
-    rows: list[dict[str, Any]] = []
-    for rule in rules:
-        tasks = [a.task for a in mind.reading.attempts if a.area == rule.area]
-        lost = mind.rng.random() < mind.habits.misquotes
-        op, target = ("insert_after", "a line that nobody wrote") if lost else ("append", "")
-        rows.append({"op": op, "target": target, "content": rule.line, "rationale": "seen", "evidence": tasks})
-    return rows
-
-
-def deletions(mind: Mind) -> list[dict[str, Any]]:
-    """Delete the rules that attempts say they were led astray by."""
-    blamed = sorted({a.misled_by for a in mind.reading.attempts if a.misled_by and a.misled_by in mind.reading.known})
-    lines = [line for rule in blamed if (line := line_of(mind.reading.skill, rule))]
-    return [{"op": "delete", "target": t, "content": "", "rationale": "misleads", "evidence": []} for t in lines]

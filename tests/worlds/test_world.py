@@ -10,6 +10,7 @@ import pytest
 from harnesses.models.client import ChatMessage, ModelRequest
 from tests.worlds.lore import Cause, Lore, Rule, disregard, in_force, said
 from tests.worlds.make import make_idle_world, make_world
+from tests.worlds.mind import Habits
 from tests.worlds.optimizer import SimulatedOptimizer
 from tests.worlds.runs import SKILL, run_world
 from tests.worlds.world import SURE, Case, Length, World, kind
@@ -115,7 +116,7 @@ async def test_the_model_gives_the_same_reply_to_the_same_prompt_and_knows_no_mo
 
     async def reply(body: str) -> str:
         request = ModelRequest("s", (ChatMessage("user", head + task.format(body)),), {}, "reflect_failures")
-        return (await SimulatedOptimizer(world.lore, seed=4).complete(request)).text
+        return (await SimulatedOptimizer(world.lore, 4, Habits(garbage=0, guesses=0)).complete(request)).text
 
     told = await reply("It went wrong at dates-a.")
     assert told == await reply("It went wrong at dates-a.")

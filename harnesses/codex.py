@@ -16,9 +16,10 @@ from harnesses.clis import PATH
 from harnesses.harness import Assignment
 from harnesses.traces.codex_events import parse_codex
 from harnesses.traces.codex_rollout import RolloutFacts, root_facts
+from harnesses.traces.codex_story import with_failed_calls, with_patches
 from harnesses.traces.lines import read_lines
 from harnesses.traces.skill_probe import SkillProbe
-from harnesses.traces.trace import Failure, Trace
+from harnesses.traces.trace import Trace
 from harnesses.workspace import Laid, asked, foreign_skills, workspace_files
 from sandboxes.sandbox import Collected, Layout
 
@@ -103,7 +104,7 @@ class CodexHarness(CliHarness):
 def _with_rollout(trace: Trace, facts: RolloutFacts, probe: SkillProbe | None) -> Trace:
     return replace(
         trace,
-        events=(*trace.events, *(Failure(f"a tool call failed: {text}") for text in facts.failed_calls)),
+        events=with_failed_calls(with_patches(trace.events, facts.patched), facts.failed_calls),
         model=facts.model,
         turns=facts.replies,
         skill_listed=facts.skill_listed if probe else None,

@@ -1,7 +1,8 @@
 """Codex's session file (`sessions/…/rollout-*.jsonl`): what stdout cannot tell.
 
-Namely: whether the skill was listed and its body injected, the model, the number of model replies, and tool calls that
-Codex did not run (bad patches, bad arguments, commands it refuses). A refusal of the model leaves no mark here either.
+Namely: whether the skill was listed and its body injected, the model, the number of model replies, what patches wrote,
+and tool calls that Codex did not run (bad patches, bad arguments, commands it refuses), with where among the others
+they were made. A refusal of the model leaves no mark here either.
 The file lay beside a hostile agent: it is read within bounds, and only adds evidence about this one attempt.
 """
 
@@ -19,6 +20,30 @@ from harnesses.traces.text import shorten
 
 ROLLOUT_BYTES = 64 * 1024 * 1024
 _FAILURES = 200
+_PATCHES = 1_000
+_END = re.compile(r"^\*\*\* End Patch\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    """A call that stdout has no event of."""
+
+    tool: str
+    given: str
+    output: str
+    """Why it failed."""
+    messages: int
+    """Messages of the agent before it."""
+    calls: int
+    """Calls that were run between the last of those and this one."""
+
+
+@dataclass(frozen=True)
+class Patched:
+    """What a patch that was applied did to one file."""
+
+    path: str
+    hunk: str
 
 
 @dataclass
@@ -31,8 +56,19 @@ class RolloutFacts:
     skill_listed: bool = False
     skill_injected: bool = False
     replies: int = 0
-    failed_calls: list[str] = field(default_factory=list)
-    """Tool, what it was given and why it failed, for calls that stdout has no event of."""
+    failed_calls: list[FailedCall] = field(default_factory=list)
+    patched: list[Patched] = field(default_factory=list)
+
+
+@dataclass
+class _Reading:
+    """A file while it is read."""
+
+    facts: RolloutFacts = field(default_factory=RolloutFacts)
+    open_calls: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Call id to tool and what it was given."""
+    messages: int = 0
+    calls: int = 0
 
 
 def find_rollouts(files: Mapping[str, bytes]) -> list[bytes]:
@@ -56,8 +92,8 @@ def root_facts(files: Mapping[str, bytes], probe: SkillProbe | None = None) -> R
 
 
 def _read(lines: Iterable[bytes], probe: SkillProbe | None) -> RolloutFacts:
-    facts = RolloutFacts()
-    calls: dict[str, str] = {}
+    reading = _Reading()
+    facts = reading.facts
     for line in lines:
         entry = parse_object(line)
         if entry is None:
@@ -72,27 +108,47 @@ def _read(lines: Iterable[bytes], probe: SkillProbe | None) -> RolloutFacts:
             case "token_usage_record":
                 facts.replies += 1
             case "response_item":
-                _item(facts, calls, payload, probe)
+                _item(reading, payload, probe)
     return facts
 
 
-def _item(facts: RolloutFacts, calls: dict[str, str], item: dict[str, Any], probe: SkillProbe | None) -> None:
+def _item(reading: _Reading, item: dict[str, Any], probe: SkillProbe | None) -> None:
     key = text_of(item, "call_id")
     match item.get("type"):
         case "message":
-            _message(facts, item, probe)
+            _message(reading, item, probe)
         case "function_call" | "custom_tool_call":
             given = text_of(item, "arguments") or text_of(item, "input")
-            calls[key] = f"{text_of(item, 'name')}: {shorten(given, 600)}"
+            reading.open_calls[key] = (text_of(item, "name"), given)
         case "function_call_output" | "custom_tool_call_output":
-            call, output = calls.pop(key, ""), _output(item)
-            if call and _failed(output) and len(facts.failed_calls) < _FAILURES:
-                facts.failed_calls.append(f"{call}\n-> {shorten(output, 1_500)}")
+            if (call := reading.open_calls.pop(key, None)) is not None:
+                _ended(reading, *call, _output(item))
 
 
-def _message(facts: RolloutFacts, item: dict[str, Any], probe: SkillProbe | None) -> None:
-    text = content_text(item.get("content"))
+def _ended(reading: _Reading, tool: str, given: str, output: str) -> None:
+    facts = reading.facts
+    if not _failed(output):
+        reading.calls += 1
+        if tool == "apply_patch" and len(facts.patched) < _PATCHES:
+            facts.patched += _hunks(given)
+    elif len(facts.failed_calls) < _FAILURES:
+        failed = FailedCall(tool, shorten(given, 600), shorten(output, 1_500), reading.messages, reading.calls)
+        facts.failed_calls.append(failed)
+
+
+def _hunks(patch: str) -> list[Patched]:
+    """A patch in Codex's own form, file by file."""
+    parts = re.split(r"^\*\*\* (?:Add|Update|Delete) File: (.*)$", patch, flags=re.MULTILINE)
+    pairs = zip(parts[1::2], parts[2::2], strict=False)
+    return [Patched(path.strip(), _END.sub("", body).strip("\n")) for path, body in pairs]
+
+
+def _message(reading: _Reading, item: dict[str, Any], probe: SkillProbe | None) -> None:
+    text, facts = content_text(item.get("content")), reading.facts
     match item.get("role"):
+        case "assistant" if text.strip():
+            reading.messages += 1
+            reading.calls = 0
         case "developer" if probe and "<skills_instructions>" in text:
             facts.skill_listed = facts.skill_listed or probe.listed_in(text)
         case "user" if probe and probe.injected_by(text):

@@ -34,6 +34,8 @@ class _Known:
 
     def kind(self, line: str, *, cut_before: bool, cut_after: bool) -> _Kind:
         for bare in {line.strip(), _NUMBERED.sub("", line).strip()}:
+            if not bare:  # a number, and nothing on its line
+                return _WEAK
             if bare in self.lines:
                 return _STRONG if len(bare) >= _LONG else _WEAK
             if cut_after and any(known.startswith(bare) for known in self.lines):

@@ -160,8 +160,8 @@ def _row(number: int, event: Event, skill: str, *, final: bool) -> Row:
             status += f", exit code {code}" if code else ""
             head = f"tool {one_line(tool, 60)} [{status}]:"
             return Row(number, head, plain(given), plain(output.strip()), error=ok is False)
-        case FileChange(path, kind):
-            return Row(number, f"file {kind}: {one_line(path, 200)}")
+        case FileChange(path, kind, text):
+            return Row(number, f"file {kind}: {one_line(path, 200)}", plain(text))
         case Failure(text, fatal):
             return Row(number, "FATAL ERROR:" if fatal else "ERROR:", output=plain(text), error=True)
 

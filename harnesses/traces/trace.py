@@ -37,6 +37,8 @@ class FileChange:
 
     path: str
     kind: Literal["add", "update", "delete"]
+    text: str = ""
+    """What was written, where the CLI tells it apart from the tool call."""
 
 
 @dataclass(frozen=True)

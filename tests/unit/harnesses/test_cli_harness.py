@@ -198,6 +198,10 @@ async def test_codex_failed_calls_come_from_the_rollout(tmp_path: Path) -> None:
     harness, _, _ = faked(CodexHarness, tmp_path, plays(CodexHarness))
     attempt = await harness.run(assignment(tmp_path))
     assert "apply_patch verification failed: Failed to read file to update" in attempt.summary
+    story = [
+        attempt.summary.index(text) for text in ("wc -l < input.csv", "apply_patch [FAILED]", "said the final answer")
+    ]
+    assert story == sorted(story)
     assert attempt.trace.turns == 5
     assert attempt.trace.model == "gpt-5.5"
 

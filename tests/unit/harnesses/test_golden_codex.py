@@ -136,12 +136,17 @@ def test_rollout_tells_what_stdout_cannot(name: str) -> None:
 def test_rollout_has_the_calls_that_failed_before_they_ran() -> None:
     facts = root_facts(case(CODEX, "rollout_explicit").out, PROBE)
     assert facts is not None
-    heads = [text.split("\n-> ")[-1].split(":")[0] for text in facts.failed_calls]
+    heads = [call.output.split(":")[0] for call in facts.failed_calls]
     assert heads == ["apply_patch verification failed", "failed to parse function arguments", "unsupported call"]
-    assert facts.failed_calls[0].startswith("apply_patch: *** Begin Patch")
+    assert [(call.tool, call.messages, call.calls) for call in facts.failed_calls] == [
+        ("apply_patch", 0, 1),
+        ("exec_command", 0, 1),
+        ("nope", 0, 1),
+    ]
+    assert facts.failed_calls[0].given.startswith("*** Begin Patch")
     script = root_facts(case(CODEX, "rollout_codemode").out, PROBE)
     assert script is not None
-    assert ["boom" in text for text in script.failed_calls] == [True]
+    assert ["boom" in call.given for call in script.failed_calls] == [True]
 
 
 @pytest.mark.parametrize(

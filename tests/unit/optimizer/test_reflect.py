@@ -103,8 +103,8 @@ async def test_the_optimizers_memory_stands_in_front_and_only_where_there_is_one
 
 
 async def test_every_text_of_an_attempt_passes_the_firewall() -> None:
-    told = {"summary": "saw GOLD here", "feedback": "not GOLD", "final_answer": "it is GOLD"}
-    cut = [Minibatch(solved=False, results=(make_result("f1", 0.0, **told),))]
+    result = make_result("f1", 0.0, summary="saw GOLD here", feedback="not GOLD", final_answer="it is GOLD")
+    cut = [Minibatch(solved=False, results=(result,))]
     client = ScriptedOptimizer(echo)
     seen: set[tuple[str, str]] = set()
 

@@ -35,6 +35,48 @@ def test_it_tells_what_the_optimizer_needs() -> None:
     assert text.index("wc -l") < text.index("echo oops") < text.index("file add")
 
 
+def test_the_harness_and_what_changed_in_the_workspace_are_told() -> None:
+    files = [FileChange("out\nfinal answer:", "add"), *(FileChange(f"f{n:02}", "update") for n in range(60))]
+    text = summarize(Trace(), harness="codex", files=files)
+    assert "harness: codex" in text.splitlines()
+    [line] = [line for line in text.splitlines() if line.startswith("files changed in the end: ")]
+    assert line.startswith("files changed in the end: add out final answer:; update f00; ")
+    assert line.endswith("; update f38; 21 more")
+    assert "files changed in the end: none" in summarize(Trace(), files=[])
+    assert "files changed" not in summarize(Trace())
+
+
+@pytest.mark.parametrize("name", ["chat", "codex", "claude-code"])
+def test_the_final_answer_is_shown_once(name: str) -> None:
+    answer = "First line of it.\n" + "The rest. " * 600
+    events = (Message("I think so."), Message(answer[:5_000]), ToolCall("Bash", "wc -c", "a", ok=True), Message(answer))
+    text = summarize(Trace(events=events, final_answer=answer), harness=name)
+    assert text.count("First line of it.") == 2  # the earlier message is another one
+    assert "4. said the final answer, which is shown below" in text.splitlines()
+    assert text.index("I think so.") < text.index("wc -c") < text.index("4. said")
+
+
+def test_an_answer_gets_the_room_that_the_story_does_not_need() -> None:
+    """In a chat the answer is all there is: a quarter of the room would hide what it argues."""
+    answer = " ".join(f"step{number}" for number in range(1_400))
+    text = summarize(Trace(events=(Message(answer),), final_answer=answer))
+    assert answer in text
+
+
+def test_the_skill_that_an_agent_read_is_not_in_it() -> None:
+    """Every recorded run whose agent read SKILL.md, through whatever tool."""
+    for parse, name in ((codex, "success"), (claude, "success"), (codex, "rollout_discovered")):
+        whole = summarize(parse(name))
+        [read] = [row.output for row in parse(name).events if isinstance(row, ToolCall) and "BODY" in row.output]
+        skill = "\n".join(line.lstrip("0123456789").removeprefix("\t") for line in read.split("\n"))
+        text = summarize(parse(name), skill=skill)
+        assert "BODY" in whole
+        assert "BODY" not in text
+        assert "DESC" not in text
+        assert text.count("[SKILL.md as shown above]") == 1
+        assert "skill opened: yes" in text
+
+
 def test_an_empty_trace() -> None:
     text = summarize(Trace(), outcome="sandbox_start (no engine)")
     assert "outcome: sandbox_start (no engine)" in text

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harnesses.workspace import WorkspaceError, asked, foreign_skills, plain_path, skill_folder, workspace_files
+from harnesses.workspace import (
+    WorkspaceError,
+    asked,
+    changes,
+    foreign_skills,
+    plain_path,
+    skill_folder,
+    workspace_files,
+)
+from sandboxes.sandbox import Collected
 from tests.support.harnesses import SKILL, assignment
 
 
@@ -86,3 +95,14 @@ def test_foreign_skills_are_those_under_a_root() -> None:
 def test_plain_path_keeps_what_is_refused_elsewhere() -> None:
     assert plain_path("./a//b/./c") == "a/b/c"
     assert plain_path("../x") == "../x"
+
+
+def test_what_changed_is_seen_however_it_came_about() -> None:
+    laid = {"./a.txt": b"1", "b.txt": b"2", "c.txt": b"3", "SKILL.md": b"s"}
+    left = Collected({"SKILL.md": b"s", "a.txt": b"1", "b.txt": b"two", "out/new.txt": b""})
+    told = [(change.kind, change.path) for change in changes(laid, left)]
+    assert told == [("update", "b.txt"), ("delete", "c.txt"), ("add", "out/new.txt")]
+
+
+def test_a_file_that_may_only_have_been_too_large_is_not_called_deleted() -> None:
+    assert changes({"c.txt": b"3"}, Collected({}, ("c.txt: larger than the limit",))) == ()

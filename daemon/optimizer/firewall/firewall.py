@@ -16,6 +16,7 @@ from typing import Literal
 
 from daemon.optimizer.firewall.gold import as_options
 from daemon.optimizer.firewall.index import Index, build
+from daemon.optimizer.firewall.marked import as_answer, as_name, is_title
 from daemon.optimizer.firewall.own import Own, cut
 from daemon.optimizer.firewall.words import Words, split, split_code
 from daemon.tasks.task import Task, TaskSet
@@ -60,13 +61,15 @@ class Firewall:
         """A text about an attempt at a train task, with `WITHHELD` in place of what the optimizer must not see.
 
         Of both speakers: text of selection and test tasks (runs of eight words that no train task has), the task's
-        answers, and an answer of any length where it is the whole text, its last line or follows "answer", "expected".
-        A scorer has seen the gold, so of its words also: whatever it says to be expected, regular expressions, texts
-        of scorer options, values of gold files, runs of verifier source.
+        answers, and an answer of any length where it is the whole text or its last line or, there, follows "answer".
+        A scorer has seen the gold, so of its words also: whatever it says to be expected, on any line; regular
+        expressions, texts of scorer options, values of gold files, runs of verifier source.
         An agent has not, so its trace stays readable: common words stay, as do answers that stand in its own prompt
         (to cut one choice out of four would point at it). A solved attempt's answer is cut too: "solved" says enough.
-        The prompt itself needs no call: it is no secret. A text with nothing to cut comes back as it is.
+        The prompt itself is no secret. A text with nothing to cut comes back as it is.
         """
+        if text == task.prompt:
+            return text
         words = split(text)
         runs = self._index.prompts.find(words.words, rare=0)
         spans = [words.span(run.first, run.last) for run in runs]
@@ -118,8 +121,9 @@ class Firewall:
             return "repeats an option of a scorer"
         for hit in index.phrases.find(words):
             owners = index.owners[hit.phrase]
-            label = len(owners.gold) > max(2, index.size // 50) or index.spread[hit.phrase] > max(3, index.size // 20)
-            if owners.gold and not label and hit.phrase not in known.phrases:
+            gold = owners.gold | owners.titles if is_title(words.raw(hit.first, hit.last)) else owners.gold
+            label = len(gold) > max(2, index.size // 50) or index.spread[hit.phrase] > max(3, index.size // 20)
+            if gold and not label and hit.phrase not in known.phrases and as_answer(words, hit):
                 return "carries a gold answer"
         return ""
 
@@ -131,12 +135,11 @@ class Firewall:
             spread = max(len(owners.named), index.spread[hit.phrase])
             if not owners.named or spread > most or hit.phrase in known.phrases:
                 continue
-            shown = words.raw(hit.first, hit.last)
-            if owners.kind == "name" and hit.first == hit.last and not shown[0].isupper():
-                continue  # a name of one word may be a word like any other: "zoom", "apple"
+            if owners.kind != "file" and not as_name(words, hit):
+                continue
             if owners.held:
                 return f"names a {owners.kind} of a held-out task"
-            return f"names the {owners.kind} of one task: {_quoted(shown)}"
+            return f"names the {owners.kind} of one task: {_quoted(words.raw(hit.first, hit.last))}"
         return ""
 
     @property

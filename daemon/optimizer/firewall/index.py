@@ -12,6 +12,7 @@ from daemon.optimizer.firewall.grams import Grams
 from daemon.optimizer.firewall.material import Material
 from daemon.optimizer.firewall.names import distinctive, names_of
 from daemon.optimizer.firewall.phrases import Phrases
+from daemon.optimizer.firewall.vocabulary import STOP_WORDS
 from daemon.optimizer.firewall.words import Words, split, split_code
 from daemon.tasks.task import Task, TaskSet
 
@@ -38,6 +39,8 @@ class Owners:
     """Whose a phrase is: numbers of tasks."""
 
     gold: set[int] = field(default_factory=set)
+    titles: set[int] = field(default_factory=set)
+    """Of those to whom it is gold, but whose words are common: "The King and I" counts only where it has capitals."""
     named: set[int] = field(default_factory=set)
     kind: str = ""
     text: str = ""
@@ -95,6 +98,8 @@ def _take(index: Index, number: int, task: Task, prompt: Words, reader: Material
     for words in _shapes((*gold.answers, *gold.files)):
         if distinctive(words):
             _own(index, words, held=held).gold.add(number)
+        elif sum(word not in STOP_WORDS for word in words) > 1:
+            _own(index, words, held=held).titles.add(number)
     for name in names_of(task):
         owners = _own(index, name.words, held=held)
         owners.named.add(number)

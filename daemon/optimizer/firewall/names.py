@@ -23,7 +23,9 @@ _FILE = re.compile(
 _CAPITAL = r"[^\W\d_a-z][\w'\u2019.-]{0,40}"
 _CAPITALS = re.compile(rf"{_CAPITAL}(?:[ ](?:(?:of|the|and|de|van|von|la|le|du) ){{0,2}}{_CAPITAL}){{0,5}}")
 _QUOTED = re.compile(r"[\"“”]([^\"“”\n]{3,80})[\"“”]|(?<!\w)['‘]([^'‘’\n]{3,80})['’](?!\w)|`([^`\n]{3,80})`")  # noqa: RUF001
-_IDENTIFIER = re.compile(r"\b(?=\w*[\d_-])[A-Za-z][\w-]{3,60}\b|\b[a-z]+[A-Z]\w{2,40}\b|\b[A-Z][a-z]+[A-Z]\w{2,40}\b")
+_IDENTIFIER = re.compile(
+    r"\b(?=\w*_|[\w-]*\d)[A-Za-z][\w-]{3,60}\b|\b[a-z]+[A-Z]\w{2,40}\b|\b[A-Z][a-z]+[A-Z]\w{2,40}\b"
+)
 _CELLS = re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")
 _LONG = re.compile(r"\d[\d.,]{2,40}")
 
@@ -59,6 +61,8 @@ def names_of(task: Task) -> Iterator[Name]:
 
 def _made(kind: str, text: str, own: Callable[[tuple[str, ...]], bool]) -> Iterator[Name]:
     words = _words(text)
+    while kind == "name" and words and words[0] in STOP_WORDS:
+        words = words[1:]
     if words and own(words):
         yield Name(kind, words, text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
@@ -66,7 +67,8 @@ class Own:
 
     def answers_in(self, words: Words, *, everything: bool) -> list[Span]:
         """Places of the task's answers; not `everything`: without common words and what the prompt shows."""
-        spans = [*self._bare(words), *self._cued(words)]
+        ending = _last_line(words)
+        spans = [*self._bare(words, ending), *self._cued(words, 0 if everything else ending)]
         looked_for = self.short if everything else self.distinct - self.given
         spans += [words.span(hit.first, hit.last) for hit in self.answers.find(words) if hit.phrase in looked_for]
         return spans + [words.span(run.first, run.last) for run in self.long.find(words.words, rare=0)]
@@ -81,29 +83,32 @@ class Own:
             spans.append((0, len(words.text)))
         return spans
 
-    def _bare(self, words: Words) -> Iterator[Span]:
+    def _bare(self, words: Words, ending: int) -> Iterator[Span]:
         """The whole text or its last line, where it is nothing but the answer."""
-        if not words.words:
-            return
-        last = words.text.rstrip().rfind("\n") + 1
-        tail = next((at for at, span in enumerate(words.spans) if span[0] >= last), 0)
-        for first in {0, tail}:
+        for first in sorted({0, ending}):
             kept = [at for at in range(first, len(words)) if words.words[at] not in _AROUND]
             if kept and "".join(words.words[at] for at in kept) in self.short:
                 yield words.span(kept[0], kept[-1])
-            elif "".join(words.words[first:]) in self.short:
+            elif first < len(words) and "".join(words.words[first:]) in self.short:
                 yield words.span(first, len(words) - 1)
 
-    def _cued(self, words: Words) -> Iterator[Span]:
+    def _cued(self, words: Words, begin: int) -> Iterator[Span]:
         """Answers too short to be looked for anywhere, after a word such as "expected" on the same line."""
         tiny = {key for key in self.short if len(key) < SHORTEST}
-        since = REACH + 1
-        for at, word in enumerate(words.words):
+        since = REACH
+        for at in range(begin, len(words)) if tiny else ():
+            word = words.words[at]
+            if at and "\n" in words.text[words.spans[at - 1][1] : words.spans[at][0]]:
+                since = REACH
             if word in tiny and since < REACH and word not in _AROUND:
                 yield words.spans[at]
             since = 0 if word in CUES else since + 1
-            if at + 1 < len(words) and "\n" in words.text[words.spans[at][1] : words.spans[at + 1][0]]:
-                since = REACH + 1
+
+
+def _last_line(words: Words) -> int:
+    """The number of the last line's first word."""
+    start = words.text.rstrip().rfind("\n") + 1
+    return bisect_left(words.spans, (start, 0))
 
 
 def cut(text: str, spans: Sequence[Span]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from daemon.optimizer.firewall import WITHHELD, Speaker
@@ -100,3 +102,20 @@ def test_an_agents_trace_stays_readable() -> None:
     trace = "$ python fill.py\nB1 = Thornbury Works\nB2 = 77310.5\nyes, 4 rows; regex [0-9]{4} matched; expected: done"
     assert firewall().outgoing(trace, task("sheet"), "agent") == trace
     assert firewall().outgoing(trace, task("plain-04"), "agent") == trace
+
+
+def test_choices_are_not_pointed_at() -> None:
+    """To cut the right one out of several would tell it."""
+    prompt = "Answer yes or no: is the note about postage true?"
+    asked = replace(task("label"), prompt=prompt)
+    assert firewall().outgoing(prompt, asked, "agent") == prompt
+    trace = "The answer is yes or no.\nI looked at both.\nno"
+    assert firewall().outgoing(trace, asked, "agent") == trace
+    place = replace(task("ship"), id="choice", prompt="Port Alder or Port Stanley?")
+    assert firewall().outgoing("Port Alder is nearer than Port Stanley.", place, "agent").startswith("Port Alder")
+    assert "Alder" not in firewall().outgoing("It was Port Alder.", place)
+
+
+def test_the_answer_at_the_end_is_cut_however_short() -> None:
+    said = firewall().outgoing("I counted the rows twice.\nThe final answer is: 4.", task("plain-04"), "agent")
+    assert said == f"I counted the rows twice.\nThe final answer is: {WITHHELD}."

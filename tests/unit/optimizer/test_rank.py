@@ -7,21 +7,17 @@ from typing import Any
 
 import pytest
 
-from daemon.journal.memory import MemoryJournal
-from daemon.journal.records import RunRecord
-from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.rank import Ranked, rank
-from skills_repo.edits import Edit, Op
+from skills_repo.edits import MAX_EDITS, Edit, Op
 from tests.support.optimizer import ScriptedOptimizer, make_skill, section
+from tests.support.updates import optimizer_for
 
 EDITS = [Edit(Op.APPEND, content=f"e{i}", support=support) for i, support in enumerate([1, 3, 2, 3])]
 
 
-async def ranked(reply: Any, budget: int = 2) -> tuple[Ranked[Edit], ScriptedOptimizer]:
-    journal = MemoryJournal()
-    await journal.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
+async def ranked(reply: Any, budget: int | None = 2) -> tuple[Ranked[Edit], ScriptedOptimizer]:
     client = ScriptedOptimizer(lambda _: reply)
-    return await rank(Optimizer(client, journal, "r1"), make_skill(), EDITS, budget=budget, step=1), client
+    return await rank(await optimizer_for(client), make_skill(), EDITS, budget=budget, step=1), client
 
 
 def contents(found: Ranked[Edit]) -> list[str]:
@@ -55,3 +51,20 @@ async def test_without_a_usable_index_support_decides_then_order_and_it_is_told(
     found, _ = await ranked(reply)
     assert contents(found) == ["e1", "e3"]
     assert any("most support" in note for note in found.notes)
+
+
+async def test_without_a_budget_nothing_is_asked_and_a_flood_is_cut_aloud() -> None:
+    found, client = await ranked({}, None)
+    assert (contents(found), found.notes) == (["e0", "e1", "e2", "e3"], ())
+    many = [Edit(Op.APPEND, content=f"e{i}") for i in range(MAX_EDITS + 9)]
+    optimizer = await optimizer_for(client)
+    cut = await rank(optimizer, make_skill(), many, budget=None, step=1)
+    assert cut.edits == tuple(many[:MAX_EDITS])
+    assert cut.notes == (f"1/rank: {MAX_EDITS + 9} edits, the first {MAX_EDITS} taken",)
+    assert client.requests == []
+
+
+async def test_the_optimizers_memory_is_shown() -> None:
+    client = ScriptedOptimizer(lambda _: {"reasoning": "", "selected": [0]})
+    await rank(await optimizer_for(client), make_skill(), EDITS, budget=1, step=1, meta_skill="MEMO")
+    assert section(client.requests[0], "optimizer_memory") == "MEMO"

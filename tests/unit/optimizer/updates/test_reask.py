@@ -62,7 +62,7 @@ async def test_the_model_sees_the_skill_every_edit_and_the_reason_with_the_neare
         "The target does not occur in the skill, character for character."
         " (the nearest place is line 7, which reads «- don't guess»)"
     )
-    assert user_text(request).endswith("Correct the edits 1.")
+    assert user_text(request).endswith("Correct edit 1.")
 
 
 async def test_all_that_missed_goes_back_in_one_request() -> None:

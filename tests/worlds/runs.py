@@ -16,6 +16,7 @@ from daemon.optimizer.loop import Training
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.settings import Knobs
 from daemon.rollouts.attempt import AttemptSettings
+from daemon.rollouts.progress import Observer, Silent
 from daemon.rollouts.rollouts import Rollouts
 from skills_repo.fake import FakeSkillRepository
 from skills_repo.history import Author, SkillHistory
@@ -50,6 +51,7 @@ class Bench:
         default_factory=lambda: FakeSkillRepository(SKILL, author=Author("honed", "honed@localhost"))
     )
     workers: int = 4
+    observer: Observer = field(default_factory=Silent)
     knobs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Bench:
             attempts_folder=self.folder,
             workers=self.workers,
             settings=AttemptSettings(tries=self.train.attempt_tries),
+            observer=self.observer,
             sleep=no_wait,
         )
         return Training(
@@ -75,6 +78,7 @@ class Bench:
             tasks=self.world.tasks(),
             skill="skills/demo",
             knobs=Knobs(self.train, **self.knobs),
+            observer=self.observer,
             clock=lambda: 1_700_000_000.0,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -41,6 +41,49 @@ async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 def _refused(task: asyncio.Future[T]) -> bool:
     """Ended, and for no other reason than the budget."""
     return task.cancelled() or task.exception() is None or isinstance(task.exception(), BudgetReached)
+
+
+class Prefix(Generic[T]):
+    """Jobs that run at once and are read in the order given. The first failure, by position, ends the reading."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Future[T | None]] = []
+        self.closing = False
+        """Nobody reads on: a job that has not begun its work should give None."""
+
+    def start(self, jobs: Iterable[Coroutine[Any, Any, T | None]]) -> None:
+        """Run them."""
+        self._tasks = [asyncio.ensure_future(job) for job in jobs]
+
+    async def read(self) -> AsyncIterator[T]:
+        """Results in order. A job that fails ends it at once, without waiting for those before it."""
+        waiting = set(self._tasks)
+        for task in self._tasks:
+            while not task.done():
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                self._raise_failure()
+            self._raise_failure()
+            result = task.result()
+            if result is not None:
+                yield result
+
+    async def close(self) -> None:
+        """Let what runs come to its end, start nothing; raises the first failure, by position."""
+        self.closing = True
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._raise_failure()
+
+    async def cancel(self) -> None:
+        """End what still runs."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _raise_failure(self) -> None:
+        for task in self._tasks:
+            if task.done() and not task.cancelled() and (failure := task.exception()) is not None:
+                raise failure
 
 
 @dataclass(eq=False)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.attempt import Attempts, AttemptSettings, Sleep
-from daemon.rollouts.parallel import SingleFlight, ordered
+from daemon.rollouts.parallel import Prefix, SingleFlight, ordered
 from daemon.rollouts.progress import Observer, Silent
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.scoring import Verifier
@@ -79,20 +79,47 @@ class Rollouts:
         done: dict[str, TaskResult] = {}
 
         async def one(task: Task) -> None:
-            key = self._attempts.key(skill, task, trial)
-            found = await self._journal.find_scored(key)
-            if found is not None:
-                self._attempts.tell(found, reused=True)
-                done[task.id] = TaskResult(task, found, reused=True)
-                return
-            async with self._slots:
-                if stop is not None and stop(_by_id(done)):
-                    return
-                record, reused = await self._flights.do(key.digest, lambda: self._fly(skill, task, key, run_id))
-                done[task.id] = TaskResult(task, record, reused=reused)
+            result = await self._one(skill, task, trial, run_id, lambda: stop is not None and stop(_by_id(done)))
+            if result is not None:
+                done[task.id] = result
 
         await ordered(one(task) for task in tasks)
         return _by_id(done)
+
+    async def stream(
+        self, skill: Skill | None, tasks: Sequence[Task], *, run_id: str, trial: int = 0
+    ) -> AsyncGenerator[TaskResult, None]:
+        """The results one by one, in the order of `tasks`, each as soon as it and all before it are there.
+
+        Whoever stops reading early must close it (`contextlib.aclosing`): then nothing further starts, and what runs
+        already is finished and journaled. So what is read is a prefix of `tasks`, whatever the number of workers.
+        Raises `RunStopped` when a failure makes going on useless.
+        """
+        prefix: Prefix[TaskResult] = Prefix()
+        prefix.start(self._one(skill, task, trial, run_id, lambda: prefix.closing) for task in tasks)
+        try:
+            async for result in prefix.read():
+                yield result
+        except GeneratorExit:
+            await prefix.close()
+            raise
+        finally:
+            await prefix.cancel()
+
+    async def _one(
+        self, skill: Skill | None, task: Task, trial: int, run_id: str, stop: Callable[[], bool]
+    ) -> TaskResult | None:
+        """One task's result, read back or made now; None if `stop` said so when its turn came."""
+        key = self._attempts.key(skill, task, trial)
+        found = await self._journal.find_scored(key)
+        if found is not None:
+            self._attempts.tell(found, reused=True)
+            return TaskResult(task, found, reused=True)
+        async with self._slots:
+            if stop():
+                return None
+            record, reused = await self._flights.do(key.digest, lambda: self._fly(skill, task, key, run_id))
+            return TaskResult(task, record, reused=reused)
 
     async def _fly(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str) -> tuple[AttemptRecord, bool]:
         # Asked again: while this one waited for a slot, an equal one may have been finished.

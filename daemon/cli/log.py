@@ -65,6 +65,10 @@ def _render(console: Console, commits: tuple[SkillCommit, ...]) -> None:
         trailers = commit.trailers
         style = {"edit": "green", "revert": "yellow"}.get(commit.kind, "dim")
         console.print(Text.assemble((commit.sha[:10], "yellow"), " ", (commit.kind, style), " ", plain(commit.subject)))
+        if "Honed-Step" in trailers:
+            phase = f", {trailers['Honed-Phase']}" if "Honed-Phase" in trailers else ""
+            step = f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"
+            console.print(Text(f"             step      {plain(step)}"))
         for name in ("Honed-Gate", "Honed-Evidence", "Honed-Target"):
             if name in trailers:
                 console.print(Text(f"             {name.removeprefix('Honed-').lower():<9} {plain(trailers[name])}"))

@@ -28,6 +28,7 @@ class _Attempt:
     task_id: str
     key: str
     parts: str
+    planned: float
     at: float
     state: str = "planned"
     record: str = ""
@@ -107,7 +108,7 @@ class MemoryJournal:
         if attempt_id in self._attempts:
             raise JournalError(f"attempt {attempt_id} is in the journal already")
         parts = encode(asdict(key), f"attempt {attempt_id}")
-        self._attempts[attempt_id] = _Attempt(run_id, task_id, key.digest, parts, self._clock())
+        self._attempts[attempt_id] = _Attempt(run_id, task_id, key.digest, parts, self._clock(), self._clock())
         self._seen(run_id)
 
     async def finish_attempt(self, record: AttemptRecord) -> None:
@@ -147,7 +148,7 @@ class MemoryJournal:
         """Finished attempts with their keys, in order of finishing: of a run, under a skill, or both."""
         self._check_open()
         found = [self._attempts[attempt_id] for attempt_id in self._finished]
-        rows = [AttemptRow(row.run_id, key_from(row.parts), decode_record(row.record)) for row in found]
+        rows = [AttemptRow(row.run_id, key_from(row.parts), decode_record(row.record), row.planned) for row in found]
         return tuple(
             row for row in rows if run_id in (None, row.run_id) and skill_digest in (None, row.key.skill_digest)
         )

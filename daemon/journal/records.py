@@ -82,6 +82,8 @@ class AttemptRow:
     """The run that paid for it."""
     key: AttemptKey
     record: AttemptRecord
+    planned: float | None = None
+    """Unix time; None in rows of an older honed."""
 
 
 @dataclass(frozen=True)

@@ -67,12 +67,14 @@ class SqliteReader:
     ) -> tuple[AttemptRow, ...]:
         """Finished attempts with their keys, in order of finishing: of a run, under a skill, or both."""
         sql = (
-            "SELECT run_id, key_parts, record FROM attempts WHERE state = 'finished'"
+            "SELECT run_id, key_parts, record, planned_at FROM attempts WHERE state = 'finished'"
             " AND (?1 IS NULL OR run_id = ?1)"
             " AND (?2 IS NULL OR json_extract(key_parts, '$.skill_digest') = ?2) ORDER BY finished_seq"
         )
         rows = await self._all(sql, run_id, skill_digest)
-        return tuple(AttemptRow(run, key_from(parts), decode_record(record)) for run, parts, record in rows)
+        return tuple(
+            AttemptRow(run, key_from(parts), decode_record(record), planned) for run, parts, record, planned in rows
+        )
 
     async def unfinished_attempts(self) -> tuple[str, ...]:
         """Ids planned but not finished, in order of planning."""

@@ -141,17 +141,18 @@ async def test_replies_come_in_order_of_writing_with_their_places(journal: Journ
     assert await journal.replies("r-2") == ()
 
 
-async def test_attempts_come_with_their_keys_by_run_and_by_skill(journal: Journal) -> None:
+async def test_attempts_come_with_their_keys_by_run_and_by_skill(journal: Journal, clock: Clock) -> None:
     await journal.open_run(a_run("r-2"))
     other = replace(a_key(), skill_digest="sha256:other")
     await journal.plan_attempt("a-1", "r-1", "t-1", a_key())
     await journal.plan_attempt("a-2", "r-2", "t-1", other)
     await journal.plan_attempt("a-3", "r-2", "t-1", a_key(trial=1))
+    clock.now = 2000.0
     await journal.finish_attempt(a_record("a-2", other))
     await journal.finish_attempt(a_record("a-1"))
     assert await journal.attempt_rows() == (
-        AttemptRow("r-2", other, a_record("a-2", other)),
-        AttemptRow("r-1", a_key(), a_record("a-1")),
+        AttemptRow("r-2", other, a_record("a-2", other), 1000.0),
+        AttemptRow("r-1", a_key(), a_record("a-1"), 1000.0),
     )
     assert [row.record.attempt_id for row in await journal.attempt_rows(run_id="r-1")] == ["a-1"]
     assert [row.record.attempt_id for row in await journal.attempt_rows(skill_digest="sha256:other")] == ["a-2"]

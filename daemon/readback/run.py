@@ -1,0 +1,82 @@
+"""One run, whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from daemon.budget.totals import seconds
+from daemon.journal.journal import Journal
+from daemon.journal.records import AttemptRow, Decision, ReplyRecord, RunRecord
+from daemon.optimizer.decision import BaselineDecision, StepDecision
+from daemon.readback.costs import Cost, costs
+
+M = TypeVar("M", bound=BaseModel)
+
+_OWN = frozenset({"baseline", "step", "commits", "test_reserved", "final", "step_began"})
+"""Kinds of decisions that have a place of their own; all others are told as they are."""
+
+
+def lenient(model: type[M], payload: Mapping[str, Any]) -> M:
+    """A decision as it was written, by an older or a newer honed too: what this one does not know is left out."""
+    return model.model_validate(dict(payload), extra="ignore")
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What the journal knows of a run."""
+
+    run: RunRecord
+    baseline: BaselineDecision | None
+    steps: tuple[StepDecision, ...]
+    commits: Mapping[int, tuple[str, ...]]
+    """By step, oldest first."""
+    epochs: tuple[Decision, ...]
+    """Slow updates, meta skills and whatever else was decided, in order."""
+    test_reserved: bool
+    final: Mapping[str, Any] | None
+    """The sealed test's figures: `before` and `after`."""
+    attempts: tuple[AttemptRow, ...]
+    replies: tuple[ReplyRecord, ...]
+    decisions: tuple[Decision, ...]
+    costs: tuple[Cost, ...]
+    wall_s: float
+    """Of all processes that worked on it; 0 for a run of an older honed."""
+    processes: int
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What decides the run, by part; empty before the baseline."""
+        return self.baseline.fingerprint if self.baseline else {}
+
+    def step(self, number: int) -> StepDecision | None:
+        """One step's decision."""
+        return next((step for step in self.steps if step.step == number), None)
+
+
+async def read_run(journal: Journal, run: RunRecord) -> RunView:
+    """Everything about a run."""
+    decisions = await journal.decisions(run.run_id)
+    attempts = await journal.attempt_rows(run_id=run.run_id)
+    replies = await journal.replies(run.run_id)
+    spans = await journal.spans(run_id=run.run_id)
+    baseline = [d for d in decisions if d.kind == "baseline"]
+    final = [d for d in decisions if d.kind == "final"]
+    return RunView(
+        run=run,
+        baseline=lenient(BaselineDecision, baseline[0].payload) if baseline else None,
+        steps=tuple(lenient(StepDecision, d.payload) for d in decisions if d.kind == "step"),
+        commits={d.step: tuple(d.payload.get("commits", ())) for d in decisions if d.kind == "commits"},
+        epochs=tuple(d for d in decisions if d.kind not in _OWN),
+        test_reserved=any(d.kind == "test_reserved" for d in decisions),
+        final=final[0].payload if final else None,
+        attempts=attempts,
+        replies=replies,
+        decisions=decisions,
+        costs=costs(decisions, attempts, replies),
+        wall_s=seconds(spans),
+        processes=len(spans),
+    )

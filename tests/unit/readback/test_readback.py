@@ -1,0 +1,231 @@
+"""Everything that a run decided can be read back from its journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.cli.show_data import run_data, step_data
+from daemon.cli.show_run import render_run
+from daemon.cli.show_step import render_step
+from daemon.journal.journal import JournalError
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import Decision, RunRecord
+from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.evaluate import evaluate
+from daemon.readback.find import find_run
+from daemon.readback.run import lenient
+from harnesses.models.client import ModelRequest
+from harnesses.outcome import Outcome
+from tests.support.journal import a_run
+from tests.support.optimizer import ScriptedOptimizer, edit, make_skill, reflection, sensible
+from tests.support.readback import KNOBS, drawn, step_of, trained, viewed, world
+
+
+async def test_a_run_is_read_back_whole(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    assert view.baseline is not None
+    assert view.baseline.measured.of == 4
+    assert [step.step for step in view.steps] == [1, 2]
+    assert view.fingerprint["train.batch"] == "4"
+    assert view.final is not None
+    accepted = [step.step for step in view.steps if step.outcome == "accepted"]
+    assert accepted
+    assert sorted(view.commits) == accepted
+    attempts = sum(made.harness.runs.values())
+    assert sum(cost.attempts for cost in view.costs) == attempts
+    assert sum(cost.usage.usd or 0 for cost in view.costs) == pytest.approx(
+        attempts * 0.25 + len(made.client.requests) * 0.5
+    )
+
+
+async def test_costs_are_told_by_phase(tmp_path: Path) -> None:
+    view = await trained(world(tmp_path))
+    phases = [(cost.step, cost.phase, cost.attempts) for cost in view.costs if cost.attempts]
+    assert phases == [
+        (0, "baseline", 4),
+        (1, "rollouts", 4),
+        (1, "gate", 4),
+        (2, "rollouts", 4),
+        (2, "gate", 4),
+        (0, "sealed test", 6),
+    ]
+    assert {cost.phase for cost in view.costs} >= {"optimizer: reflect"}
+
+
+async def test_a_step_is_read_back_whole(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    step = await step_of(made, view, 1)
+    assert [row.task for row in step.batch] == sorted(view.steps[0].batches[0])
+    assert all(row.row is not None and row.row.record.hard is False for row in step.batch)
+    assert not any(row.reused for row in step.batch)
+    assert {task for one in step.reflections for task in one.tasks} == set(view.steps[0].batches[0])
+    assert [one.place for one in step.reflections] == ["1/reflect/failures.0.0", "1/reflect/failures.0.1"]
+    assert step.reflections[0].reply.reply["reply"]["edits"]
+    assert [reply.place.split("/")[1] for reply in step.merges]
+    assert step.commits == view.commits[1]
+    assert step.buffer == ()
+
+
+async def test_the_minibatches_are_those_that_were_reflected_on(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        if request.schema_name.startswith("reflect"):
+            seen.append(request.messages[0].content)
+        return sensible(request)
+
+    made = world(tmp_path, client=ScriptedOptimizer(reply))
+    view = await trained(made)
+    step = await step_of(made, view, 1)
+    for one in step.reflections:
+        assert any(all(f'"{task}"' in prompt for task in one.tasks) for prompt in seen), one.tasks
+
+
+async def test_later_steps_know_the_buffer(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    step = await step_of(made, view, 2)
+    assert [entry.step for entry in step.buffer] == [1]
+
+
+async def test_a_result_that_was_read_back_is_told_apart(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    await made.rollouts().score(made.skill, made.tasks.split("train"), run_id=await _earlier(made.journal))
+    view = await trained(made)
+    step = await step_of(made, view, 1)
+    assert all(row.reused for row in step.batch)
+    assert "read back" in drawn(lambda console: render_step(console, view, step))
+
+
+async def _earlier(journal: Any) -> str:
+    await journal.open_run(a_run("e-1", skill="skills/demo", fingerprint="eval train"))
+    await journal.end_run("e-1", "done")
+    return "e-1"
+
+
+async def test_an_invalid_attempt_is_told_with_its_outcome(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    made.train = KNOBS.model_copy(update={"attempt_tries": 1, "min_valid": 0.1})
+    made.harness.failures = {"train-00": [Outcome.VERIFIER_FAILED] * 9}
+    view = await trained(made)
+    number = next(step.step for step in view.steps if "train-00" in step.batches[0])
+    step = await step_of(made, view, number)
+    row = next(row for row in step.batch if row.task == "train-00")
+    assert row.row is not None
+    assert row.row.record.outcome == Outcome.VERIFIER_FAILED
+    assert "verifier_failed" in drawn(lambda console: render_step(console, view, step))
+
+
+async def test_both_views_are_data_and_text(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    step = await step_of(made, view, 1)
+    data = json.loads(json.dumps(run_data(view)))
+    assert [row["outcome"] for row in data["steps"]] == [row.outcome for row in view.steps]
+    assert data["test"]["after"]["of"] == 3
+    assert data["costs"]["total"]["attempts"] == sum(made.harness.runs.values())
+    whole = json.loads(json.dumps(step_data(view, step)))
+    assert whole["decision"]["reason"] == view.steps[0].reason
+    assert len(whole["batch"]) == 4
+    text = drawn(lambda console: render_run(console, view))
+    for words in (view.run.run_id, "train.batch", "baseline", "sealed test", "optimizer: reflect", view.run.skill):
+        assert words in text
+    text = drawn(lambda console: render_step(console, view, step))
+    for words in ("train-0", "1/reflect/failures.0.0", "append: - rule-", "gate: ", view.steps[0].reason[:40]):
+        assert words in text
+
+
+async def test_the_sealed_test_is_never_told_by_task(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    shown = drawn(lambda console: render_run(console, view)) + json.dumps(run_data(view))
+    for number in (1, 2):
+        step = await step_of(made, view, number)
+        shown += drawn(lambda console, step=step: render_step(console, view, step))  # type: ignore[misc]
+        shown += json.dumps(step_data(view, step))
+    assert "selection-0" in shown
+    assert "test-0" not in shown
+    await evaluate(made.rollouts(), made.journal, make_skill("x"), made.tasks, split="test", reporting=True, path="s")
+    runs = await made.journal.find_runs("s")
+    tested = await viewed(made, runs[-1].run_id)
+    assert tested.run.fingerprint == "eval test"
+    assert "test-0" not in drawn(lambda console: render_run(console, tested)) + json.dumps(run_data(tested))
+
+
+async def test_text_from_models_is_neutralised(tmp_path: Path) -> None:
+    evil = "[red]bold[/red] \x1b[2J\u202e reversed"
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        if request.schema_name != "reflect_failures":
+            return sensible(request)
+        pattern = {"type": evil, "count": 1, "description": evil}
+        return reflection(edit(f"- rule-0 {evil}", evidence=["train-00"]), patterns=[pattern])
+
+    made = world(tmp_path, client=ScriptedOptimizer(reply))
+    view = await trained(made)
+    for number in (1, 2):
+        step = await step_of(made, view, number)
+        text = drawn(lambda console, step=step: render_step(console, view, step))  # type: ignore[misc]
+        assert "[red]bold[/red]" in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+async def test_decisions_of_other_kinds_and_with_unknown_fields_are_told(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    run_id = view.run.run_id
+    note = {"when": 1.0, "text": "keep \x1b[2J ledgers", "groups": {"improved": ["train-00"]}}
+    await made.journal.save_decision(Decision(run_id, 2, "meta_skill", note))
+    view = await viewed(made)
+    text = drawn(lambda console: render_run(console, view))
+    assert "meta skill after step 2" in text
+    assert "keep \N{REPLACEMENT CHARACTER}[2J ledgers" in text
+    assert run_data(view)["epochs"] == [{"step": 2, "kind": "meta_skill", **note}]
+    newer = {**view.steps[0].payload(), "from_the_future": 1}
+    assert lenient(StepDecision, newer) == view.steps[0]
+
+
+async def test_a_run_that_has_decided_nothing_is_told_too(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    await made.journal.open_run(a_run("r-early", skill="skills/demo"))
+    view = await viewed(made)
+    text = drawn(lambda console: render_run(console, view))
+    assert "not measured yet" in text
+    assert "not opened" in text
+
+
+async def test_a_run_is_found_by_the_beginning_of_its_id_or_as_the_latest_training() -> None:
+    journal = MemoryJournal()
+    for run_id, skill, fingerprint in (
+        ("r-11", "skills/demo", "f"),
+        ("r-12", "skills/demo", "f"),
+        ("r-2", "skills/other", "f"),
+        ("e-1", "skills/demo", "eval selection"),
+    ):
+        await journal.open_run(RunRecord(run_id, fingerprint, skill, "c", "open", 1.0))
+    assert (await find_run(journal, "latest", "skills/demo")).run_id == "r-12"
+    assert (await find_run(journal, "r-11", "skills/demo")).run_id == "r-11"
+    assert (await find_run(journal, "e", "skills/demo")).run_id == "e-1"
+    assert (await find_run(journal, "r-2", "skills/demo")).run_id == "r-2"
+    with pytest.raises(JournalError, match="r-1 is the beginning of 2 runs: r-11, r-12: give more of it"):
+        await find_run(journal, "r-1", "skills/demo")
+    with pytest.raises(JournalError, match="no run begins with x: the newest are e-1, r-2, r-12, r-11"):
+        await find_run(journal, "x", "skills/demo")
+    with pytest.raises(JournalError, match=r"no training of skills/none \(run `honed train` first\)"):
+        await find_run(journal, "latest", "skills/none")
+    with pytest.raises(JournalError, match="no run begins with"):
+        await find_run(journal, "", "skills/demo")
+
+
+async def test_an_id_that_is_the_beginning_of_another_is_found_as_itself() -> None:
+    journal = MemoryJournal()
+    for run_id in ("r-1", "r-10"):
+        await journal.open_run(a_run(run_id))
+    assert (await find_run(journal, "r-1", "xlsx")).run_id == "r-1"

@@ -73,7 +73,7 @@ class _Parts:
         return _Parts(
             prompt=_cut(self.prompt, prompt),
             feedback=_cut(self.feedback, feedback),
-            summary=condensed(self.summary, summary),
+            summary=condensed(self.summary, summary).rstrip(),
             final_answer=_cut(self.final_answer, answer),
         )
 

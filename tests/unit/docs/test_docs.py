@@ -19,7 +19,7 @@ from daemon.cli import run as cli_run
 from daemon.cli.app import app
 from daemon.config import Config, ModelSection, OptimizerSection, PriceSection, TargetSection, load_config
 from daemon.config_train import CapSection
-from daemon.optimizer import reflect
+from daemon.optimizer import attempts
 from daemon.tasks import feedback
 from daemon.tasks.formats.jsonl import Row
 from daemon.tasks.load import load_tasks
@@ -210,7 +210,7 @@ async def test_the_harbor_example_loads_and_its_script_scores(tmp_path: Path, an
 
 
 def test_the_bounds_of_what_the_optimizer_sees() -> None:
-    assert f"prompt ({reflect._PROMPT_CHARS:,} characters)" in TASKS
+    assert f"prompt ({attempts._PROMPT_CHARS:,} characters)" in TASKS
     assert feedback.SHORTEST == 4
     assert "four or more letters or digits" in TASKS
 

@@ -1,0 +1,50 @@
+"""Each role's whole prompt for one small case, as it is sent: what is read here is what a model reads.
+
+Written anew with `HONED_UPDATE_GOLDEN=1`; look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.support.prompts import GOLDEN, REPLIES, all_prompts, as_text, roles
+
+ELSEWHERE = {
+    "learning_rate",
+    "merge_rewrites",
+    "merge_suggestions",
+    "repair",
+    "repair_body",
+    "rewrite",
+    "rewrite_failures",
+    "rewrite_successes",
+    "suggest_failures",
+    "suggest_successes",
+}
+"""Shown by `updates/test_update_prompts.py`."""
+
+
+@pytest.mark.parametrize("role", [role for role in roles() if role not in ELSEWHERE])
+async def test_the_whole_prompt(role: str) -> None:
+    asked = await all_prompts()
+    assert role in asked, f"add a reply and a scene for {role} to tests/support/prompts.py"
+    text, path = as_text(asked[role]), GOLDEN / f"{role}.txt"
+    if os.environ.get("HONED_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert path.is_file(), f"no golden prompt of {role}: run this test with HONED_UPDATE_GOLDEN=1"
+    assert text == path.read_text(encoding="utf-8"), (
+        f"the prompt of {role} changed: HONED_UPDATE_GOLDEN=1 writes it anew"
+    )
+
+
+def test_no_golden_is_left_over() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(roles())
+    assert set(REPLIES) == set(roles())
+
+
+async def test_no_prompt_shows_the_skill_twice() -> None:
+    for role, request in (await all_prompts()).items():
+        whole = request.system + request.messages[0].content
+        assert whole.count("- Look at the sheet first.") == 1, role

@@ -25,6 +25,8 @@ Speaker = Literal["scorer", "agent"]
 _PROMPT_CHARS = 2_000
 _FEEDBACK_CHARS = 1_500
 _ANSWER_CHARS = 1_000
+_NOTE_CHARS = 40
+"""That something was left out is a text, too."""
 
 
 class Outgoing(Protocol):
@@ -107,4 +109,4 @@ def _whole(summary: str) -> int:
 
 def _cut(text: str, budget: int) -> str:
     cost = tokens(text)
-    return text if cost <= budget else shorten(text, max(40, len(text) * budget // cost))
+    return text if cost <= budget else shorten(text, max(20, len(text) * budget // cost - _NOTE_CHARS))

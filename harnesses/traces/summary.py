@@ -34,6 +34,8 @@ _ERROR = re.compile(r"(?:FATAL )?ERROR\b|tool .*\[FAILED[^\]]*\]:$")
 _SAID = re.compile(r"(?:said|reasoning):")
 _GAP = re.compile(r"  \(… (\d{1,9}) left out.*…\)")
 _TRIES = 8
+_NOTE_CHARS = 45
+"""That something was left out is a text, too."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ def _fitted(text: str, budget: int, made: Callable[[int], str]) -> str:
             break
         limit = min(limit - 1, int(min(limit, len(found)) * max(0.2, 0.97 * budget / cost)))
         found = made(limit)
-    return found if tokens(found) <= budget else clipped(found, len(found) * budget // tokens(found))
+    if (cost := tokens(found)) <= budget:
+        return found
+    return clipped(found, max(20, len(found) * budget // cost - _NOTE_CHARS))
 
 
 def _head(trace: Trace, outcome: str, harness: str, files: Sequence[FileChange] | None) -> str:

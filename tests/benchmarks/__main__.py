@@ -13,6 +13,7 @@ import structlog
 
 from harnesses.clis import CliError
 from sandboxes.sandbox import SandboxError
+from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
 from tests.benchmarks.sandbox import attempts_per_min, overhead
@@ -24,6 +25,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "honed.startup_s": startup,
     "sandbox.overhead_s": overhead,
     "sandbox.attempts_per_min": attempts_per_min,
+    "ablation": ablations,
 }
 """By the first words of the names of their results."""
 

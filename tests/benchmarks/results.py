@@ -28,7 +28,7 @@ class Result:
 
     value: float
     unit: str
-    """`s`, `1/min`, or `ratio` (to the bare CLI)."""
+    """`s`, `1/min`, `ratio` (to the bare CLI), `score` (0..1), or `points` (hundredths of a score)."""
     n: int
     """How many measurements it stands on."""
     note: str = ""

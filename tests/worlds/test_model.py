@@ -1,0 +1,115 @@
+"""The simulated model makes use of what a prompt shows, and of nothing else: that is what the ablations rest on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from daemon.optimizer.memory import EarlierStep
+from daemon.optimizer.prompts.render import render
+from harnesses.models.client import ChatMessage, ModelRequest
+from tests.worlds.lore import AREAS, Rule, said
+from tests.worlds.make import make_world
+from tests.worlds.mind import Habits
+from tests.worlds.optimizer import ROLES, SimulatedOptimizer
+from tests.worlds.runs import SKILL
+from tests.worlds.world import kind
+
+WORLD = make_world(1)
+CAUSE = f"{AREAS[0]}-a"
+ANSWERS = WORLD.lore.answers[CAUSE]
+PLAIN = Habits(garbage=0, misquotes=0, overlooks=0, forgets=0, guesses=0)
+
+
+def attempt(task: str, summary: str) -> dict[str, Any]:
+    return {
+        "task": task,
+        "verdict": "failed",
+        "score": 0.0,
+        "prompt": f"Do piece 3 of the work on {AREAS[0]}.",
+        "feedback": "not solved",
+        "skill_unread": False,
+        "summary": summary,
+        "final_answer": "",
+    }
+
+
+async def proposed(seed: int, *, budget: int | None = 1, wanted: int = 1, **shown: Any) -> list[str]:
+    """The rules it proposes after failures at one cause."""
+    values = {
+        "meta_skill": "",
+        "skill": SKILL.text,
+        "budget": budget,
+        "wish": "",
+        "earlier": (),
+        "attempts": [attempt(f"t-{i}", f"It went wrong at {CAUSE}.") for i in range(wanted)],
+        **shown,
+    }
+    request = ModelRequest("s", (ChatMessage("user", render("reflect.user.j2", **values)),), {}, "reflect_failures")
+    reply = await SimulatedOptimizer(WORLD.lore, seed, PLAIN).complete(request)
+    return [rule for edit in json.loads(reply.text)["edits"] for rule in said(edit["content"])]
+
+
+async def often(times: int = 40, **shown: Any) -> Counter[str]:
+    """How often it proposes each rule."""
+    return Counter([rule for seed in range(times) for rule in await proposed(seed, **shown)])
+
+
+def tried(*rules: Rule) -> EarlierStep:
+    rows = tuple({"op": "append", "target": "", "content": rule.line} for rule in rules)
+    return EarlierStep(1, "rejected", 0.5, 0.25, rows, ())
+
+
+async def test_it_proposes_helpful_useless_and_harmful_rules() -> None:
+    found = await often()
+    kinds = {kind(WORLD, rule) for rule in ANSWERS if rule.id in found}
+    assert kinds == {"helpful", "useless", "harmful"}
+
+
+async def test_it_does_not_propose_what_it_is_shown_as_rejected() -> None:
+    before = await often()
+    [favourite] = [rule for rule in ANSWERS if rule.id == before.most_common(1)[0][0]]
+    after = await often(earlier=(tried(favourite),))
+    assert favourite.id not in after
+    assert sum(after.values()) == sum(before.values())
+
+
+async def test_it_does_not_propose_what_the_skill_says_already() -> None:
+    there = ANSWERS[0]
+    assert there.id not in await often(skill=f"{SKILL.text}{there.line}\n")
+
+
+async def test_it_fills_the_budget_and_without_one_takes_all_it_can_think_of() -> None:
+    assert len(await proposed(1, budget=1)) == 1
+    assert len(await proposed(1, budget=None)) == PLAIN.alternatives
+
+
+async def test_its_own_record_of_kinds_of_rules_turns_its_choice() -> None:
+    styles = Counter(rule.style for rule in ANSWERS)
+    style = next(style for style, count in styles.items() if count < len(ANSWERS))
+    good = await often(meta_skill=f"{style} rules: 9 kept, 0 rejected")
+    bad = await often(meta_skill=f"{style} rules: 0 kept, 9 rejected")
+
+    def share(found: Counter[str]) -> float:
+        return sum(found[rule.id] for rule in ANSWERS if rule.style == style) / sum(found.values())
+
+    assert share(good) > share(bad) + 0.3
+
+
+async def test_it_deletes_a_rule_that_attempts_were_led_astray_by() -> None:
+    there = ANSWERS[0]
+    values = {"skill": f"{SKILL.text}{there.line}\n", "budget": 4, "meta_skill": "", "wish": "", "earlier": ()}
+    user = render("reflect.user.j2", attempts=[attempt("t-1", f"Led astray by {there.id}.")], **values)
+    request = ModelRequest("s", (ChatMessage("user", user),), {}, "reflect_failures")
+    reply = json.loads((await SimulatedOptimizer(WORLD.lore, 1, PLAIN).complete(request)).text)
+    assert [(edit["op"], edit["target"]) for edit in reply["edits"]] == [("delete", there.line)]
+
+
+async def test_a_cause_that_does_not_show_is_not_known_but_guessed_at() -> None:
+    blind = [attempt("t-1", "The outcome is wrong, and no step of it looks so.")]
+    assert not await often(attempts=blind)
+
+
+def test_it_has_an_answer_for_every_role() -> None:
+    assert {"reflect_failures", "reflect_successes", "merge", "rank"} < ROLES.keys()

@@ -67,11 +67,13 @@ class _Parts:
     @property
     def sizes(self) -> tuple[int, ...]:
         """In tokens."""
-        return tuple(tokens(text) for text in (self.prompt, self.feedback, self.summary, self.final_answer))
+        return tuple(tokens(text) for text in (self.prompt, self.feedback, self.final_answer, self.summary))
 
     def within(self, budget: int) -> _Parts:
-        """The same in about `budget` tokens; short parts stay whole."""
-        prompt, feedback, summary, answer = shares(self.sizes, budget)
+        """The same in about `budget` tokens: short parts stay whole; the summary gets two thirds, if it needs them."""
+        *others, story = self.sizes
+        prompt, feedback, answer = shares(others, max(budget // 3, budget - story))
+        summary = min(story, budget - prompt - feedback - answer)
         return _Parts(
             prompt=_cut(self.prompt, prompt),
             feedback=_cut(self.feedback, feedback),

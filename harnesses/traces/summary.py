@@ -8,12 +8,12 @@ invisible character gets through; each line of untrusted text is indented, so th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harnesses.traces.builder import TEXT_CHARS
-from harnesses.traces.rows import Row, clipped, indented, laid_out
+from harnesses.traces.parts import Summary, parsed
+from harnesses.traces.rows import Row, clipped
 from harnesses.traces.skill_text import without_skill
 from harnesses.traces.text import neutral, one_line, shorten
 from harnesses.traces.tokens import tokens
@@ -26,37 +26,10 @@ _FILE_NAMES = {
     "codex": "codex_trace_summary.txt",
     "claude-code": "claude_trace_summary.txt",
 }
-_STORY = "what happened, in order:"
-_ANSWER = "final answer:"
 _FILES_SHOWN = 40
-_ROW = re.compile(r"(\d{1,9})\. (.*)")
-_ERROR = re.compile(r"(?:FATAL )?ERROR\b|tool .*\[FAILED[^\]]*\]:$")
-_SAID = re.compile(r"(?:said|reasoning):")
-_GAP = re.compile(r"  \(… (\d{1,9}) left out.*…\)")
 _TRIES = 8
 _NOTE_CHARS = 45
 """That something was left out is a text, too."""
-
-
-@dataclass(frozen=True)
-class _Summary:
-    """A summary in its parts."""
-
-    head: str
-    rows: tuple[Row, ...]
-    total: int
-    """Events there were; those without a row were left out."""
-    answer: str
-
-    def text(self, limit: int) -> str:
-        """In about `limit` characters: the answer gets a quarter, and what the rows do not need."""
-        answer = self.answer.strip()
-        room = max(200, limit - len(self.head) - len(_ANSWER) - 4)
-        needed = sum(len(row.text()) + 1 for row in self.rows)
-        answer = clipped(answer, max(160, room // 4, room - needed))
-        shown = indented(answer) if answer else "  (none)"
-        story = laid_out(self.rows, max(160, room - len(shown)), total=self.total)
-        return f"{self.head}\n{_STORY}\n{story}\n{_ANSWER}\n{shown}\n"
 
 
 def file_name(harness: str) -> str:
@@ -82,7 +55,7 @@ def summarize(
     rows = tuple(_row(number, event, skill, final=number == last) for number, event in enumerate(trace.events, start=1))
     answer = without_skill(neutral(trace.final_answer).strip(), skill)
     head = _head(trace, outcome, harness, files)
-    return _Summary(head, _told_once(rows), len(rows), answer).text(limit)
+    return Summary(head, _told_once(rows), len(rows), answer).text(limit)
 
 
 def condensed(summary: str, budget: int, *, skill: str = "") -> str:
@@ -90,21 +63,22 @@ def condensed(summary: str, budget: int, *, skill: str = "") -> str:
 
     Text that is no summary of ours is shortened as text.
     """
-    known = _parsed(summary)
+    known = parsed(summary)
     if known is None:
         plain = without_skill(neutral(summary), skill)
-        return plain if tokens(plain) <= budget else _fitted(plain, budget, lambda limit: clipped(plain, limit))
+        return _hard(_fitted(plain, budget, lambda limit: clipped(plain, limit)), budget)
     if skill:
         rows = tuple(
             replace(r, given=without_skill(r.given, skill), output=without_skill(r.output, skill)) for r in known.rows
         )
         known = replace(known, rows=rows, answer=without_skill(known.answer, skill))
-    return _fitted(summary, budget, known.text)
+    found = _fitted(summary, budget, known.text)
+    return found if tokens(found) <= budget else _hard(_fitted(summary, budget, known.brief().text), budget)
 
 
 def final_answer_of(summary: str) -> str | None:
     """The final answer as a summary shows it (perhaps shortened, perhaps empty); None if it is no summary of ours."""
-    known = _parsed(summary)
+    known = parsed(summary)
     return None if known is None else known.answer
 
 
@@ -117,9 +91,13 @@ def _fitted(text: str, budget: int, made: Callable[[int], str]) -> str:
             break
         limit = min(limit - 1, int(min(limit, len(found)) * max(0.2, 0.97 * budget / cost)))
         found = made(limit)
-    if (cost := tokens(found)) <= budget:
-        return found
-    return clipped(found, max(20, len(found) * budget // cost - _NOTE_CHARS))
+    return found
+
+
+def _hard(text: str, budget: int) -> str:
+    """The text, cut as text if it is still too long."""
+    cost = tokens(text)
+    return text if cost <= budget else clipped(text, max(20, len(text) * budget // cost - _NOTE_CHARS))
 
 
 def _head(trace: Trace, outcome: str, harness: str, files: Sequence[FileChange] | None) -> str:
@@ -180,37 +158,3 @@ def _told_once(rows: Sequence[Row]) -> tuple[Row, ...]:
         repeated = row.error and known != row.number and len(row.given) + len(row.output) > len(again)
         told.append(replace(row, given="", output=again) if repeated else row)
     return tuple(told)
-
-
-def _parsed(summary: str) -> _Summary | None:
-    """The parts of a summary; None if it has not their shape."""
-    lines = summary.split("\n")
-    if _STORY not in lines or _ANSWER not in lines:
-        return None
-    start = lines.index(_STORY)
-    end = len(lines) - 1 - lines[::-1].index(_ANSWER)
-    if end < start:
-        return None
-    rows, total = _rows(lines[start + 1 : end])
-    answer = "\n".join(line.removeprefix("  ") for line in lines[end + 1 :]).strip()
-    return _Summary("\n".join(lines[:start]), rows, total, "" if answer == "(none)" else answer)
-
-
-def _rows(lines: Sequence[str]) -> tuple[tuple[Row, ...], int]:
-    """The rows, and how many there were before some were left out: told by the numbers and by a gap at the end."""
-    rows: list[Row] = []
-    texts: dict[int, tuple[list[str], list[str]]] = {}
-    for line in lines:
-        number = rows[-1].number if rows else 0
-        if (start := _ROW.fullmatch(line)) and int(start[1]) > number:
-            rows.append(Row(int(start[1]), start[2], error=_ERROR.match(start[2]) is not None))
-            texts[rows[-1].number] = ([], [])
-        elif rows and not _GAP.fullmatch(line):
-            given, output = texts[number]
-            if line.startswith("  > ") and not _SAID.match(rows[-1].head):
-                output.append(line.removeprefix("  > "))
-            else:
-                (output or given).append(line.removeprefix("  "))
-    whole = tuple(replace(r, given="\n".join(texts[r.number][0]), output="\n".join(texts[r.number][1])) for r in rows)
-    gap = _GAP.fullmatch(lines[-1]) if lines else None
-    return whole, (whole[-1].number if whole else 0) + (int(gap[1]) if gap else 0)

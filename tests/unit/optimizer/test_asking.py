@@ -9,6 +9,7 @@ import pytest
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.asking import Answer, Optimizer
+from daemon.optimizer.prompts.render import Prompt
 from daemon.optimizer.replies import RankReply
 from daemon.rollouts.stop import RunStopped
 from sandboxes.gateway.policy import ProviderError, ProviderFailure
@@ -92,3 +93,28 @@ async def test_a_prompt_too_long_costs_its_own_answer_alone() -> None:
     answer = await ask(client, await journal())
     assert answer.reply is None
     assert "too long" in answer.error
+
+
+async def test_where_the_shared_beginning_ends_is_told_to_the_client() -> None:
+    client, memory = scripted(GOOD), await journal()
+    optimizer = Optimizer(client, memory, "r1")
+    await optimizer.ask("1/rank/0", "rank", RankReply, system="s", user=Prompt("shared and own", 7))
+    assert [(m.content, m.stable) for m in client.requests[0].messages] == [("shared and own", 7)]
+
+
+async def test_a_reply_is_found_by_the_whole_prompt_and_not_by_its_beginning() -> None:
+    """What is cached decides cost alone: prompts that share a beginning are different questions."""
+    client, memory = scripted(GOOD), await journal()
+    optimizer = Optimizer(client, memory, "r1")
+    for own in ("one", "two", "one"):
+        await optimizer.ask("1/rank/0", "rank", RankReply, system="s", user=Prompt("shared " + own, 7))
+    await optimizer.ask("1/rank/0", "rank", RankReply, system="another", user=Prompt("shared one", 7))
+    assert len(client.requests) == 3
+
+
+async def test_the_second_asking_keeps_the_shared_beginning() -> None:
+    client, memory = scripted("{", GOOD), await journal()
+    await Optimizer(client, memory, "r1").ask("1/rank/0", "rank", RankReply, system="s", user=Prompt("shared own", 7))
+    first, second = client.requests
+    assert second.messages[0] == first.messages[0]
+    assert [message.role for message in second.messages] == ["user", "assistant", "user"]

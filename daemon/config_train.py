@@ -41,7 +41,7 @@ class TrainSection(Section):
     """Local edits; a rewrite conditioned on the chosen suggestions; a whole rewrite without budget."""
     rejected_buffer: bool = True
     refuse_rejected: bool = True
-    """Refuse a set of edits that was rejected on the same skill in this epoch."""
+    """Refuse a set of edits that was rejected on the same skill in this run."""
     slow_update: Literal["gated", "forced", "off"] = "gated"
     slow_update_samples: int = Field(default=20, ge=1)
     meta_skill: bool = True

@@ -51,11 +51,11 @@ def _head(console: Console, view: RunView) -> None:
 def _trained(console: Console, view: RunView) -> None:
     baseline = view.baseline
     heading(console, "baseline")
-    if baseline is None:
-        console.print("not measured yet")
+    if baseline is None or baseline.measured is None:
+        console.print("not measured yet" if baseline is None else "not measured: the gate is off")
     else:
         found = baseline.measured
-        trials = f", {getattr(found, 'trials', 1)} trials a task" if getattr(found, "trials", 1) != 1 else ""
+        trials = f", {baseline.pool.count} trials a task" if baseline.pool.count > 1 else ""
         console.print(f"{figure(found.score)} on {found.n} of {found.of} selection tasks{trials}")
     if view.steps:
         _steps(console, view)

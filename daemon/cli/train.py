@@ -15,11 +15,12 @@ from daemon.cli.estimate import estimate_of
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
-from daemon.cli.run import run
+from daemon.cli.run import STOPPED, run
 from daemon.config import SkillSection, load_config
 from daemon.optimizer.loop import Training
 from daemon.optimizer.report import BeforeAfter, RunReport
 from daemon.optimizer.settings import Knobs
+from daemon.optimizer.starting import given_skill
 from daemon.preflight import check_optimizer, check_target
 from daemon.wiring import Parts, open_parts
 from skills_repo.history import RepositoryError
@@ -48,11 +49,12 @@ def train(
     run(output, lambda: _train(output, config, preflight=preflight))
 
 
-async def _train(output: Output, file: Path, *, preflight: bool) -> None:
+async def _train(output: Output, file: Path, *, preflight: bool) -> int:
     config = load_config(file)
     async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)
         output.result(report_data(report, parts), lambda console: render_report(console, report, parts))
+    return STOPPED if report.failed else 0
 
 
 async def train_with(parts: Parts, output: Output, *, preflight: bool = True) -> RunReport:
@@ -66,7 +68,8 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     await parts.history.check_writable()
     if overlooked := await parts.history.overlooked():
         output.warn(overlooked)
-    _refuse_long(await parts.history.read(await parts.history.base()), parts.config.skill)
+    initial = await given_skill(parts.config.skill, parts.history, parts.config.file.parent)
+    _refuse_long(initial or await parts.history.read(await parts.history.base()), parts.config.skill)
     assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
     await _say_costs(parts, output)
@@ -80,7 +83,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         history=parts.history,
         tasks=parts.tasks,
         skill=parts.config.skill.path,
-        knobs=Knobs.from_config(parts.config),
+        knobs=Knobs.from_config(parts.config, initial),
         observer=parts.observer,
         purse=parts.purse,
     )
@@ -127,6 +130,7 @@ def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:
         "skill": report.skill,
         "resumed": report.resumed,
         "ended": report.ended,
+        "failed": report.failed,
         "sandbox": parts.engine.engine if parts.engine else "none",
         "image": parts.engine.image_digest if parts.engine else "",
         "harnesses": [parts.harness.name],
@@ -135,6 +139,7 @@ def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:
         "score": {"metric": report.metric, **scores_data(report)},
         "edits": {"proposed": report.proposed, "accepted": report.accepted, "rejected": report.rejected},
         "commits": list(report.commits),
+        "best_is_newest": report.current_is_best,
         "branch": parts.history.branch,
         "repository": str(parts.config.skill.repository.resolve()),
         "usage": {"target": _usage(report.target_usage), "optimizer": _usage(report.optimizer_usage)},
@@ -174,6 +179,8 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
     else:
         why = "no edit held up on the selection split" if report.edits else "the optimizer proposed no edit"
         console.print(f"{why}: nothing was committed to {branch}")
+    if not report.current_is_best:
+        console.print(f"a forced slow update is the newest commit of {branch}; the scores above are of the best skill")
     total = report.target_usage + report.optimizer_usage
     money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
     counts = f"{report.attempts} attempts ({report.invalid} invalid)"

@@ -1,4 +1,4 @@
-"""The initial skill on the selection split: what every candidate has to beat, measured once a run."""
+"""The initial skill on the selection split: what every candidate has to beat, measured before the first step."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptRecord, Decision
 from daemon.optimizer.decision import BaselineDecision
-from daemon.optimizer.gates.measure import Measured, measured
-from daemon.optimizer.step import Tools
+from daemon.optimizer.gates.verdict import Pool
+from daemon.optimizer.tools import Tools
 from daemon.rollouts.progress import PhaseStarted
+from daemon.rollouts.result import TaskResult
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import POLICIES, Outcome
 from skills_repo.skill import Skill
@@ -17,24 +18,28 @@ from skills_repo.skill import Skill
 
 async def measure_baseline(
     tools: Tools, journal: Journal, skill: Skill, fingerprint: Mapping[str, str]
-) -> tuple[Measured, float]:
-    """The figures and the score to beat, read back if they stand; raises `RunStopped` if too little is valid."""
+) -> BaselineDecision:
+    """The figures to beat, read back if they stand; raises `RunStopped` if too little is valid."""
     found = await journal.find_decision(tools.run_id, 0, "baseline")
     if found is not None:
-        figures = BaselineDecision.model_validate(found.payload).measured
-        return figures, figures.score or 0.0
-    tools.observer.notify(PhaseStarted(0, "baseline", f"{len(tools.selection.tasks)} selection tasks"))
-    results = await tools.selection.results(skill)
-    figures = measured(results, tools.selection.rule)
-    if figures.score is None or not tools.selection.rule.enough(figures.n, figures.of):
-        failures = ", ".join(sorted({_failure(result.record) for result in results if not result.valid}))
-        msg = f"only {figures.n} of {figures.of} selection tasks could be measured: {failures}"
-        raise RunStopped(msg)
+        return BaselineDecision.model_validate(found.payload)
+    figures, pool = None, Pool()
+    if tools.knobs.train.gate != "off":
+        tools.observer.notify(PhaseStarted(0, "baseline", f"{len(tools.selection.tasks)} selection tasks"))
+        figures, pool = await tools.gate.measure(skill, tools.selection)
+        if figures.score is None or not tools.selection.rule.enough(figures.n, figures.of):
+            invalid = [one for one in await tools.selection.results(skill) if not one.valid]
+            msg = f"only {figures.n} of {figures.of} selection tasks could be measured: {_failures(invalid)}"
+            raise RunStopped(msg)
     decision = BaselineDecision(
-        when=tools.clock(), base_digest=skill.digest, measured=figures, fingerprint=dict(fingerprint)
+        when=tools.clock(), base_digest=skill.digest, measured=figures, pool=pool, fingerprint=dict(fingerprint)
     )
     await journal.save_decision(Decision(tools.run_id, 0, "baseline", decision.payload()))
-    return figures, figures.score
+    return decision
+
+
+def _failures(results: list[TaskResult]) -> str:
+    return ", ".join(sorted({_failure(result.record) for result in results}))
 
 
 def _failure(record: AttemptRecord) -> str:

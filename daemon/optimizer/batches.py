@@ -25,6 +25,7 @@ class StepPlan:
     """From 1."""
     batches: tuple[tuple[str, ...], ...]
     """Task ids; more than one batch with accumulation. The last one of an epoch may be smaller."""
+    last_of_epoch: bool = False
 
 
 def plan_steps(ids: Iterable[str], *, epochs: int, batch: int, accumulation: int, seed: int) -> tuple[StepPlan, ...]:
@@ -33,7 +34,8 @@ def plan_steps(ids: Iterable[str], *, epochs: int, batch: int, accumulation: int
     for epoch in range(1, epochs + 1):
         batches = _chunks(_shuffled(ids, f"{seed}/epoch/{epoch}"), batch)
         for start in range(0, len(batches), accumulation):
-            steps.append(StepPlan(len(steps) + 1, epoch, batches[start : start + accumulation]))
+            mine, last = batches[start : start + accumulation], start + accumulation >= len(batches)
+            steps.append(StepPlan(len(steps) + 1, epoch, mine, last))
     return tuple(steps)
 
 

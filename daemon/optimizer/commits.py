@@ -1,13 +1,17 @@
-"""From an accepted decision to commits: one an edit, all of a step's together, once however often it is asked for."""
+"""From an accepted decision to commits: one an edit, all of a step's together, once however often it is asked for.
+
+Where a run was told to start from another skill than the repository's, the first accepted decision commits that start
+in front of its edits, in the same move of the branch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.gates.rule import GateRule
+from daemon.optimizer.decision import Judged, SlowUpdateDecision, StepDecision
 from daemon.redaction import redact
-from skills_repo.edits import Applied
+from skills_repo.edits import Applied, Edit, Op
 from skills_repo.history import EditCommit, SkillHistory
 from skills_repo.message import EditNote, GateFigures, compose
 from skills_repo.skill import Skill
@@ -19,26 +23,45 @@ class Committer:
 
     history: SkillHistory
     run_id: str
-    rule: GateRule
+    gate: str
+    """The gate's name, for the trailer: `paired/hard` and the like."""
     target: str
     """`<harness> <version> / <model>`, for the trailer."""
     optimizer: str
 
-    async def commit(self, parent: str, base: Skill, decision: StepDecision, candidate: Applied) -> tuple[str, ...]:
-        """The step's commits, oldest first; made now unless they stand already.
+    async def commit(
+        self, parent: str, base: Skill, decision: Judged, candidate: Applied, *, start: Skill | None = None
+    ) -> tuple[str, ...]:
+        """The decision's commits, oldest first; made now unless they stand already.
 
-        Raises `RefMovedError` if somebody else moved the branch away from `parent`.
+        `start`: the given skill that the branch does not hold yet, to be committed in front. Raises `RefMovedError`
+        if somebody else moved the branch away from `parent`.
         """
-        found = await self.history.find_step(self.run_id, decision.step)
+        phase = phase_of(decision)
+        found = await self.history.find_step(self.run_id, decision.step, phase)
         if found:
             return found
-        return await self.history.commit_edits(parent, self._changes(base, decision, candidate), decision.when)
+        first = [self._start(start)] if start else []
+        changes = [*first, *self._changes(base, decision, candidate, phase)]
+        made = await self.history.commit_edits(parent, changes, decision.when)
+        return made[len(first) :]
 
-    def _changes(self, base: Skill, decision: StepDecision, candidate: Applied) -> list[EditCommit]:
+    def _start(self, skill: Skill) -> EditCommit:
+        rationale = "The configuration starts this run from a given skill; the commits above it are honed's edits."
+        edit = Edit(Op.REWRITE, content="start from the given skill", rationale=rationale)
+        figures = GateFigures(rule="given")
+        note = EditNote(
+            self.run_id, 0, 1, 1, skill.name, skill.digest, edit, figures, self.target, self.optimizer, phase="initial"
+        )
+        return EditCommit(skill, compose(note))
+
+    def _changes(self, base: Skill, decision: Judged, candidate: Applied, phase: str) -> Sequence[EditCommit]:
         before = base
         changes: list[EditCommit] = []
         edits = candidate.report.applied
+        shares = decision.shares if isinstance(decision, StepDecision) else ()
         for position, (edit, after) in enumerate(zip(edits, candidate.stages, strict=True), start=1):
+            share = shares[position - 1] if len(shares) == len(edits) else None
             note = EditNote(
                 run=self.run_id,
                 step=decision.step,
@@ -47,25 +70,33 @@ class Committer:
                 skill=base.name,
                 base=before.digest,
                 edit=replace(edit, rationale=redact(edit.rationale)),
-                gate=self._figures(decision),
+                gate=replace(self._figures(decision), share=share),
                 target=self.target,
                 optimizer=self.optimizer,
                 failures=tuple(redact(pattern.type) for pattern in decision.patterns),
+                phase=phase,
             )
             changes.append(EditCommit(after, compose(note)))
             before = after
         return changes
 
-    def _figures(self, decision: StepDecision) -> GateFigures:
+    def _figures(self, decision: Judged) -> GateFigures:
         verdict = decision.verdict
-        if verdict is None or verdict.before is None or verdict.after is None:
-            msg = f"step {decision.step} was accepted without figures"
+        if verdict is None:
+            msg = f"step {decision.step} was accepted without a verdict"
             raise ValueError(msg)
+        forced = isinstance(decision, SlowUpdateDecision) and verdict.ruling != "accepted"
         return GateFigures(
-            rule=f"strict/{self.rule.metric}",
+            rule=f"{self.gate}/forced" if forced else self.gate,
             tasks=verdict.n,
-            trials=1,
+            trials=max(1, verdict.after_trials),
             before=verdict.before,
             after=verdict.after,
             valid=verdict.valid_share,
+            standard_error=verdict.standard_error,
         )
+
+
+def phase_of(decision: Judged) -> str:
+    """What the decision's commits belong to (`skills_repo.message.PHASES`)."""
+    return "slow_update" if isinstance(decision, SlowUpdateDecision) else "step"

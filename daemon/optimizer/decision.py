@@ -1,4 +1,4 @@
-"""What a step decided, whole: enough to go on after a crash without asking anyone anything again.
+"""What a run decided, whole: enough to go on after a crash without asking anyone anything again.
 
 A decision holds no figure that depends on timing or on what happened to be cached, so equal runs decide equally;
 `when` is the one exception, and it is journaled so that commits keep their date.
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from daemon.optimizer.gates.measure import Measured
-from daemon.optimizer.gates.verdict import Verdict
+from daemon.optimizer.gates.verdict import Pool, Verdict
 from daemon.optimizer.replies import Pattern
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import AppliedEdit, Edit
@@ -25,6 +25,7 @@ StepOutcome = Literal[
     "no_edits",
     "no_change",
     "optimizer_error",
+    "budget",
 ]
 
 
@@ -56,8 +57,8 @@ class RefusedEdit(_Payload):
     reason: str
 
 
-class StepDecision(_Payload):
-    """One step. Phases it did not come to leave their defaults."""
+class Judged(_Payload):
+    """A candidate and what the gate made of it: what a step and a slow update have in common."""
 
     step: int
     epoch: int
@@ -66,24 +67,16 @@ class StepDecision(_Payload):
     outcome: StepOutcome
     reason: str
     """In words."""
-    batches: tuple[tuple[str, ...], ...]
-    rollout: RolloutSummary
-    budget: int
     base_digest: str
     patterns: tuple[Pattern, ...] = ()
     """Failure patterns seen."""
-    patches: int = 0
-    """Minibatch patches that proposed something."""
-    proposed: tuple[Edit, ...] = ()
-    """All edits after merging."""
     refused: tuple[RefusedEdit, ...] = ()
     chosen: tuple[Edit, ...] = ()
-    """After ranking, in order of application."""
+    """In order of application."""
     report: tuple[AppliedEdit, ...] = ()
     candidate_digest: str = ""
     verdict: Verdict | None = None
-    measured: Measured | None = None
-    """The candidate on the selection split."""
+    """None: it did not come to a gate."""
     notes: tuple[str, ...] = ()
     """What went wrong on the way and was gone on without, in words."""
     optimizer_usage: Usage = Usage()
@@ -94,11 +87,55 @@ class StepDecision(_Payload):
         return tuple(row.edit for row in self.report if row.status == "applied")
 
 
+class StepDecision(Judged):
+    """One step. Phases it did not come to leave their defaults."""
+
+    batches: tuple[tuple[str, ...], ...]
+    rollout: RolloutSummary
+    budget: int | None
+    """Most edits; None: unbounded."""
+    minibatches: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Place of each reflection (`failures.0.1`) and the task ids it saw."""
+    patches: int = 0
+    """Minibatch patches that proposed something."""
+    proposed: tuple[Edit, ...] = ()
+    """All edits after merging."""
+    record: dict[str, Any] = {}
+    """What the update mode decided beside edits (suggestions, a picked budget), for people."""
+    shares: tuple[float, ...] = ()
+    """With attribution: what each applied edit carries of the difference."""
+
+
+class SlowUpdateDecision(Judged):
+    """The guidance written at the end of an epoch."""
+
+    sampled: tuple[str, ...] = ()
+    """Train tasks compared under the skills of two epochs."""
+    improved: tuple[str, ...] = ()
+    regressed: tuple[str, ...] = ()
+    persistent_failure: tuple[str, ...] = ()
+    stable_success: tuple[str, ...] = ()
+    forced: bool = False
+
+
+class MetaSkillDecision(_Payload):
+    """The optimizer's own notes, rewritten at the end of an epoch."""
+
+    step: int
+    epoch: int
+    content: str
+    """What later prompts carry: the earlier notes where the optimizer gave none."""
+    notes: tuple[str, ...] = ()
+    optimizer_usage: Usage = Usage()
+
+
 class BaselineDecision(_Payload):
     """The initial skill on the selection split."""
 
     when: float
     base_digest: str
-    measured: Measured
+    measured: Measured | None
+    """None: the gate is off, nothing was measured."""
+    pool: Pool = Pool()
     fingerprint: dict[str, str]
     """The parts of the run's fingerprint, for people."""

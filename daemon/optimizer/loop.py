@@ -1,4 +1,4 @@
-"""The training loop: baseline, steps, sealed test, report.
+"""The training loop: baseline, epochs of steps with a slow update at their end, sealed test, report.
 
 Durable by replay: a resumed run is the same code over the same journal. A decision that stands is read back and
 folded like a new one; its candidate is worked out again and must come to the same digest.
@@ -6,9 +6,11 @@ folded like a new one; its candidate is worked out again and must come to the sa
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.budget.reached import BudgetReached
@@ -17,26 +19,32 @@ from daemon.journal.records import Decision
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
-from daemon.optimizer.commits import Committer
-from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.gates.measure import Measured, Selection
-from daemon.optimizer.opening import Opened, Opening
-from daemon.optimizer.report import BeforeAfter, RunReport, edit_fates
+from daemon.optimizer.commits import Committer, phase_of
+from daemon.optimizer.decision import Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
+from daemon.optimizer.ending import Ending
+from daemon.optimizer.epoch import EpochEnd
+from daemon.optimizer.firewall import Firewall
+from daemon.optimizer.gates.gate import make_gate
+from daemon.optimizer.gates.measure import Selection
+from daemon.optimizer.opening import COMMITS_OF, Opened, Opening
+from daemon.optimizer.refusals import Refusals
+from daemon.optimizer.report import RunReport
+from daemon.optimizer.reporting import Reporter
 from daemon.optimizer.schedule import edit_budget
-from daemon.optimizer.sealed import SealedTest
 from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from daemon.optimizer.state import State
-from daemon.optimizer.step import Step, Tools
+from daemon.optimizer.step import Step
+from daemon.optimizer.tools import Tools
 from daemon.rollouts.progress import Observer, PhaseStarted, RunEnded, RunStarted, Silent, StepDecided
-from daemon.rollouts.result import usage_of
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
 from harnesses.models.client import ModelClient
-from sandboxes.gateway.policy import Usage
-from skills_repo.edits import MAX_EDITS, Applied, apply
+from skills_repo.edits import Applied, EditLimits, apply
 from skills_repo.history import RefMovedError, SkillHistory
 from skills_repo.skill import Skill
+
+D = TypeVar("D", StepDecision, SlowUpdateDecision, MetaSkillDecision)
 
 
 @dataclass(frozen=True)
@@ -55,12 +63,11 @@ class Training:
     observer: Observer = field(default_factory=Silent)
     clock: Callable[[], float] = time.time
     purse: Purse = field(default_factory=OpenPurse)
-    """What may be spent; the one that `rollouts` ask."""
 
     async def run(self) -> RunReport:
         """Train to the end, or go on with the unfinished run of the same fingerprint.
 
-        Raises `RunStopped` or `BudgetReached` (the run stays open and can go on), `RepositoryError`, `SkillError` or
+        Raises `RunStopped` and `BudgetReached` (the run stays open and can go on), `RepositoryError`, `SkillError` or
         `JournalError`.
         """
         started = time.monotonic()
@@ -70,7 +77,8 @@ class Training:
         run_id = opened.run.run_id
         await self.purse.begin_run(run_id)
         try:
-            report = await _Loop(self, opened, mark, started).run()
+            firewall = await asyncio.to_thread(Firewall.of, self.tasks)
+            report = await _Loop(self, firewall, opened, mark, started).run()
         except RefMovedError as error:
             await self.journal.end_run(run_id, "failed")
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
@@ -79,8 +87,9 @@ class Training:
         except (RunStopped, BudgetReached) as stop:
             self.observer.notify(RunEnded(run_id, "failed", str(stop)))
             raise
-        await self.journal.end_run(run_id, "done")
-        self.observer.notify(RunEnded(run_id, "done", report.ended))
+        state: Literal["done", "failed"] = "failed" if report.failed else "done"
+        await self.journal.end_run(run_id, state)
+        self.observer.notify(RunEnded(run_id, state, report.ended))
         return report
 
     def fingerprint(self) -> Fingerprint:
@@ -105,109 +114,121 @@ class Training:
 class _Loop:
     """One pass through a run, live or replayed."""
 
-    def __init__(self, training: Training, opened: Opened, mark: Fingerprint, started: float) -> None:
+    def __init__(
+        self, training: Training, firewall: Firewall, opened: Opened, mark: Fingerprint, started: float
+    ) -> None:
         self._training = training
         self._run = opened.run
-        self._resumed = opened.resumed
         self._mark = mark
-        self._started = started
         self._head = opened.head
-        self._commits: dict[int, tuple[str, ...]] = {}
-        train, run_id = training.knobs.train, opened.run.run_id
+        self._start: Skill | None = None
+        """A given skill that the branch does not hold yet."""
+        self._commits: dict[tuple[int, str], tuple[str, ...]] = {}
+        train = training.knobs.train
         ids = [task.id for task in training.tasks.split("train")]
         self._plans = plan_steps(
             ids, epochs=train.epochs, batch=train.batch, accumulation=train.accumulation, seed=train.seed
         )
-        self._tools = Tools(
-            run_id=run_id,
-            rollouts=training.rollouts,
-            optimizer=Optimizer(
-                training.client,
-                training.journal,
-                run_id,
-                max_output_tokens=training.knobs.max_output_tokens,
-                temperature=training.knobs.temperature,
-                workers=training.knobs.optimizer_workers,
-                purse=training.purse,
-            ),
-            selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, training.knobs.gate),
-            train={task.id: task for task in training.tasks.split("train")},
-            knobs=training.knobs,
-            observer=training.observer,
-            clock=training.clock,
-        )
+        self._tools = _tools(training, firewall, opened.run.run_id)
         self._committer = Committer(
             training.history,
-            run_id,
-            training.knobs.gate,
+            opened.run.run_id,
+            f"{train.gate}/{train.gate_metric}",
             target=training.rollouts.label,
             optimizer=f"{training.client.provider} / {training.client.model}",
+        )
+        self._reporter = Reporter(
+            self._tools, training.journal, training.tasks, opened, started=started, steps=len(self._plans)
         )
 
     async def run(self) -> RunReport:
         """Baseline, steps, sealed test."""
-        training = self._training
-        sizes = training.tasks.sizes()
-        training.observer.notify(
-            RunStarted(
-                run_id=self._run.run_id,
-                skill=training.skill,
-                resumed=self._resumed,
-                steps=len(self._plans),
-                train=sizes["train"],
-                selection=sizes["selection"],
-                test=sizes["test"],
-            )
-        )
-        initial = await training.history.read(self._run.base_commit)
-        baseline, score = await measure_baseline(self._tools, training.journal, initial, self._mark.parts)
-        state = State.initial(initial, baseline, score)
-        ended = f"{len(self._plans)} of {len(self._plans)} steps are done"
+        self._say(self._started())
+        initial = await self._initial()
+        baseline = await measure_baseline(self._tools, self._training.journal, initial, self._mark.parts)
+        state = State.initial(initial, baseline)
+        ending = Ending(self._plans, gated=self._training.knobs.train.gate != "off")
         for plan in self._plans:
-            if state.score >= 1.0 and state.complete:
-                ended = f"after step {plan.step - 1} the selection score is 1.0: a strict gate can find nothing better"
+            if ending.before(plan, state):
                 break
             state = await self._step(plan, state)
-        test = await self._test(initial, state.best)
-        return await self._report(state, baseline, test, ended)
+            if ending.useless(state):
+                break
+            if plan.last_of_epoch:
+                state = await self._epoch_end(plan, state)
+        await self._training.purse.begin_step(0)
+        return await self._reporter.report(state, initial, baseline, ending.of(state), self._commits)
+
+    async def _initial(self) -> Skill:
+        """What the run starts from: the skill as it is at the run's base, or the given one."""
+        given = self._training.knobs.initial
+        if given is None:
+            return await self._training.history.read(self._run.base_commit)
+        found = await self._training.history.find_step(self._run.run_id, 0, "initial")
+        self._start = None if found else given
+        return given
 
     async def _step(self, plan: StepPlan, state: State) -> State:
-        decision, replayed = await self._decision(plan, state)
-        candidate = None
-        if decision.outcome == "accepted":
-            candidate = self._candidate(decision, state.skill)
-            if not replayed:
-                self._say(PhaseStarted(plan.step, "commit", f"{len(candidate.stages)} edits"))
-            commits = await self._committer.commit(self._head, state.skill, decision, candidate)
-            await self._note_commits(plan.step, commits)
-            self._commits[plan.step] = commits
-            self._head = commits[-1]
-        self._say(_decided(decision, len(self._plans), replayed=replayed))
-        return state.after(decision, candidate.result if candidate else None)
+        await self._training.purse.begin_step(plan.step)
+        found = await self._find(plan.step, "step", StepDecision)
+        decision = found or await self._keep("step", await self._decide(plan, state))
+        candidate = await self._commit(state, decision, self._training.knobs.limits(decision.budget))
+        self._say(_decided(decision, len(self._plans), replayed=found is not None))
+        return state.after_step(decision, candidate)
 
-    async def _decision(self, plan: StepPlan, state: State) -> tuple[StepDecision, bool]:
-        """The step's decision, read back or made now and journaled."""
-        run_id, journal, train = self._run.run_id, self._training.journal, self._training.knobs.train
-        found = await journal.find_decision(run_id, plan.step, "step")
-        if found is not None:
-            return StepDecision.model_validate(found.payload), True
-        budget = edit_budget(
-            train.schedule, plan.step, len(self._plans), most=train.edit_budget, least=train.min_edit_budget
-        )
-        budget = MAX_EDITS if budget is None else budget
-        decision = await Step(self._tools, plan, state.skill, state.buffer.at(plan.epoch), budget).run()
-        await journal.save_decision(Decision(run_id, plan.step, "step", decision.payload()))
-        return decision, False
+    async def _epoch_end(self, plan: StepPlan, state: State) -> State:
+        """The slow update and the optimizer's notes, from the second epoch on."""
+        if plan.epoch > 1:
+            slow = await self._find(plan.step, "slow_update", SlowUpdateDecision)
+            notes = await self._find(plan.step, "meta_skill", MetaSkillDecision)
+            end = EpochEnd(self._tools, plan, state, last=plan.step == len(self._plans))
+            made = await end.run(slow, notes)
+            if made.slow_update is not None:
+                if slow is None:
+                    await self._keep("slow_update", made.slow_update)
+                candidate = await self._commit(state, made.slow_update, self._training.knobs.slow_update_limits)
+                state = state.after_slow_update(made.slow_update, candidate)
+            if made.meta_skill is not None:
+                if notes is None:
+                    await self._keep("meta_skill", made.meta_skill)
+                state = state.after_meta_skill(made.meta_skill)
+        return state.after_epoch()
 
-    async def _note_commits(self, step: int, commits: tuple[str, ...]) -> None:
+    async def _decide(self, plan: StepPlan, state: State) -> StepDecision:
+        train, total = self._training.knobs.train, len(self._plans)
+        budget = edit_budget(train.schedule, plan.step, total, most=train.edit_budget, least=train.min_edit_budget)
+        return await Step(self._tools, plan, state, budget, total).run()
+
+    async def _find(self, step: int, kind: str, model: type[D]) -> D | None:
+        found = await self._training.journal.find_decision(self._run.run_id, step, kind)
+        return None if found is None else model.model_validate(found.payload)
+
+    async def _keep(self, kind: str, decision: D) -> D:
+        await self._training.journal.save_decision(Decision(self._run.run_id, decision.step, kind, decision.payload()))
+        return decision
+
+    async def _commit(self, state: State, decision: Judged, limits: EditLimits) -> Skill | None:
+        """Commit an accepted candidate, worked out again; None for any other."""
+        if decision.outcome != "accepted":
+            return None
+        applied = self._candidate(state.skill, decision, limits)
+        phase = phase_of(decision)
+        self._say(PhaseStarted(decision.step, "commit", _counted(len(applied.stages), "edit")))
+        commits = await self._committer.commit(self._head, state.skill, decision, applied, start=self._start)
+        self._start = None
+        await self._note_commits(decision.step, COMMITS_OF[phase], commits)
+        self._commits[decision.step, phase] = commits
+        self._head = commits[-1]
+        return applied.result
+
+    async def _note_commits(self, step: int, kind: str, commits: tuple[str, ...]) -> None:
         """Remember that they were made: where they are missing later, a person has taken them back."""
         run_id, journal = self._run.run_id, self._training.journal
-        if await journal.find_decision(run_id, step, "commits") is None:
-            await journal.save_decision(Decision(run_id, step, "commits", {"commits": list(commits)}))
+        if await journal.find_decision(run_id, step, kind) is None:
+            await journal.save_decision(Decision(run_id, step, kind, {"commits": list(commits)}))
 
-    def _candidate(self, decision: StepDecision, skill: Skill) -> Applied:
-        """The accepted skill, worked out again."""
-        candidate = apply(skill, decision.chosen, self._training.knobs.limits(decision.budget))
+    def _candidate(self, skill: Skill, decision: Judged, limits: EditLimits) -> Applied:
+        candidate = apply(skill, decision.chosen, limits)
         if skill.digest != decision.base_digest or candidate.result.digest != decision.candidate_digest:
             msg = (
                 f"step {decision.step} of run {self._run.run_id} does not come to the same skill again:"
@@ -216,46 +237,45 @@ class _Loop:
             raise RunStopped(msg)
         return candidate
 
-    async def _test(self, initial: Skill, best: Skill) -> BeforeAfter:
-        training = self._training
-        count = training.tasks.sizes()["test"]
-        if not count:
-            return BeforeAfter(None, None)
-        self._say(PhaseStarted(0, "test", f"{count} sealed tasks"))
-        sealed = SealedTest(
-            training.journal,
-            training.rollouts,
-            training.tasks,
-            training.knobs.gate,
-            self._run.run_id,
-            step=len(self._plans) + 1,
-        )
-        return BeforeAfter(*await sealed.report(initial, best, training.clock))
-
-    async def _report(self, state: State, baseline: Measured, test: BeforeAfter, ended: str) -> RunReport:
-        attempts = await self._training.journal.attempts(self._run.run_id)
-        return RunReport(
+    def _started(self) -> RunStarted:
+        sizes = self._training.tasks.sizes()
+        return RunStarted(
             run_id=self._run.run_id,
             skill=self._training.skill,
-            resumed=self._resumed,
-            ended=ended,
-            metric=self._training.knobs.train.gate_metric,
-            selection=BeforeAfter(baseline, state.best_measured),
-            test=test,
-            steps=state.steps,
-            edits=edit_fates(state.steps, self._commits),
-            commits=tuple(commit for step in sorted(self._commits) for commit in self._commits[step]),
-            base_commit=self._run.base_commit,
-            best_digest=state.best.digest,
-            target_usage=sum((usage_of(record) for record in attempts), Usage()),
-            optimizer_usage=sum((step.optimizer_usage for step in state.steps), Usage()),
-            attempts=len(attempts),
-            invalid=sum(record.score is None for record in attempts),
-            wall_s=time.monotonic() - self._started,
+            resumed=self._reporter.resumed,
+            steps=len(self._plans),
+            train=sizes["train"],
+            selection=sizes["selection"],
+            test=sizes["test"],
         )
 
     def _say(self, event: PhaseStarted | RunStarted | StepDecided) -> None:
         self._training.observer.notify(event)
+
+
+def _tools(training: Training, firewall: Firewall, run_id: str) -> Tools:
+    knobs = training.knobs
+    return Tools(
+        run_id=run_id,
+        rollouts=training.rollouts,
+        optimizer=Optimizer(
+            training.client,
+            training.journal,
+            run_id,
+            max_output_tokens=knobs.max_output_tokens,
+            temperature=knobs.temperature,
+            workers=knobs.optimizer_workers,
+            purse=training.purse,
+        ),
+        selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, knobs.gate),
+        gate=make_gate(knobs.train),
+        firewall=firewall,
+        refusals=Refusals(firewall, repeats=knobs.train.refuse_rejected),
+        train={task.id: task for task in training.tasks.split("train")},
+        knobs=knobs,
+        observer=training.observer,
+        clock=training.clock,
+    )
 
 
 def _decided(decision: StepDecision, steps: int, *, replayed: bool) -> StepDecided:
@@ -270,3 +290,7 @@ def _decided(decision: StepDecision, steps: int, *, replayed: bool) -> StepDecid
         edits=len(decision.applied),
         replayed=replayed,
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.proposals import normalised
+from daemon.optimizer.proposals import remembered
 from daemon.optimizer.replies import Pattern
-from skills_repo.edits import Edit
 
 
 @dataclass(frozen=True)
@@ -23,18 +22,16 @@ class EarlierStep:
     before: float | None
     after: float | None
     rejected: tuple[dict[str, Any], ...]
-    """The edits of a rejected candidate: op, target, content."""
+    """The edits of a rejected candidate, tried together: op, target, content."""
     patterns: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class StepBuffer:
-    """The steps of one epoch so far."""
+    """The steps of one epoch so far, for reflections to read (SkillOpt, rejected-edit buffer)."""
 
     epoch: int = 0
     entries: tuple[EarlierStep, ...] = ()
-    rejected: frozenset[tuple[str, str, str]] = frozenset()
-    """Every rejected edit, normalised."""
 
     def at(self, epoch: int) -> StepBuffer:
         """The buffer for a step of `epoch`: a new epoch starts empty."""
@@ -52,15 +49,10 @@ class StepBuffer:
             outcome=decision.outcome.replace("_", " "),
             before=verdict.before if verdict and tried else None,
             after=verdict.after if verdict and tried else None,
-            rejected=tuple({"op": e.op.value, "target": e.target, "content": e.content} for e in tried),
+            rejected=tuple(remembered(edit) for edit in tried),
             patterns=tuple(_row(pattern) for pattern in decision.patterns),
         )
-        rejected = buffer.rejected | {normalised(edit) for edit in tried}
-        return StepBuffer(decision.epoch, (*buffer.entries, entry), rejected)
-
-    def refuses(self, edit: Edit) -> bool:
-        """The edit was part of a candidate rejected in this epoch."""
-        return normalised(edit) in self.rejected
+        return StepBuffer(decision.epoch, (*buffer.entries, entry))
 
 
 def _row(pattern: Pattern) -> dict[str, Any]:

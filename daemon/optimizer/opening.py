@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from daemon.journal.journal import Journal
-from daemon.journal.records import RunRecord
+from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.settings import Fingerprint
 from skills_repo.history import SkillHistory
 
@@ -84,18 +84,28 @@ class Opening:
     async def _stands(self, run: RunRecord, head: str) -> bool:
         """The branch is where the run left it, or what came on top of its base left the skill alone."""
         decisions = await self.journal.decisions(run.run_id)
-        committed = {decision.step for decision in decisions if decision.kind == "commits"}
-        for decision in reversed([d for d in decisions if d.payload.get("outcome") == "accepted"]):
-            commits = await self.history.find_step(run.run_id, decision.step)
+        noted = {(decision.step, decision.kind) for decision in decisions}
+        accepted = [d for d in decisions if d.kind in COMMITS_OF and d.payload.get("outcome") == "accepted"]
+        for decision in sorted(accepted, key=_place, reverse=True):
+            commits = await self.history.find_step(run.run_id, decision.step, decision.kind)
             if commits:
                 return commits[-1] == head
-            if decision.step in committed:  # a person took them off the branch: they are not put back
+            if (decision.step, COMMITS_OF[decision.kind]) in noted:  # a person took them off: they are not put back
                 return False
         if head == run.base_commit:
             return True
         if not await self.history.is_ancestor(run.base_commit, head):
             return False
         return (await self.history.read(run.base_commit)).digest == (await self.history.read(head)).digest
+
+
+COMMITS_OF = {"step": "commits", "slow_update": "slow_update_commits"}
+"""Decisions that may be committed (the kind is also the phase), and the kind that remembers the commits."""
+
+
+def _place(decision: Decision) -> tuple[int, int]:
+    """In order of happening: an epoch's slow update comes after its last step."""
+    return decision.step, list(COMMITS_OF).index(decision.kind)
 
 
 def run_id(fingerprint: str, base_commit: str, ordinal: int) -> str:

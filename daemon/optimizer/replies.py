@@ -160,3 +160,19 @@ class LearningRateReply(_Reply):
     confidence: float
     """0..1."""
     risk_notes: str
+
+
+class SlowUpdateReply(_Reply):
+    """Guidance over epochs for the guarded region (schema name `slow_update`)."""
+
+    reasoning: str
+    guidance: str
+    """The region's whole new text; empty: none is worth its place."""
+
+
+class MetaSkillReply(_Reply):
+    """The optimizer's notes to itself (schema name `meta_skill`)."""
+
+    reasoning: str
+    notes: str
+    """The whole new text."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.decision import SlowUpdateDecision, StepDecision
 from daemon.optimizer.gates.measure import Measured
 from daemon.optimizer.proposals import normalised
 from sandboxes.gateway.policy import Usage
@@ -44,6 +44,8 @@ class RunReport:
     resumed: bool
     ended: str
     """Why the run ended, in words."""
+    failed: bool
+    """Going on would only have repeated what failed: the optimizer gave nothing usable, or no attempt was valid."""
     metric: str
     selection: BeforeAfter
     test: BeforeAfter
@@ -53,6 +55,8 @@ class RunReport:
     """Oldest first."""
     base_commit: str
     best_digest: str
+    current_is_best: bool
+    """False: a forced slow update left the branch at a skill that the gate does not call the best."""
     target_usage: Usage
     """Everything paid under this run, before a restart too; results read back from other runs cost nothing."""
     optimizer_usage: Usage
@@ -82,9 +86,24 @@ class RunReport:
         return self.count("rejected", "refused")
 
 
-def edit_fates(steps: Iterable[StepDecision], commits: Mapping[int, tuple[str, ...]]) -> tuple[EditFate, ...]:
-    """Every proposed edit with its fate, by step. `commits` holds each accepted step's commits in edit order."""
-    return tuple(fate for step in steps for fate in _of_step(step, commits.get(step.step, ())))
+Commits = Mapping[tuple[int, str], tuple[str, ...]]
+"""By step and phase: each accepted decision's commits in edit order."""
+
+
+def edit_fates(steps: Iterable[StepDecision], commits: Commits) -> tuple[EditFate, ...]:
+    """Every proposed edit with its fate, by step."""
+    return tuple(fate for step in steps for fate in _of_step(step, commits.get((step.step, "step"), ())))
+
+
+def guidance_fates(updates: Iterable[SlowUpdateDecision], commits: Commits) -> tuple[EditFate, ...]:
+    """The guidance of every slow update that wrote some."""
+    fates = []
+    for update in updates:
+        made = commits.get((update.step, "slow_update"), ())
+        fate = _BY_OUTCOME.get(update.outcome, "skipped")
+        fates += [EditFate(update.step, row.edit, "refused", row.reason) for row in update.refused]
+        fates += [EditFate(update.step, edit, fate, update.reason, *made[:1]) for edit in update.chosen]
+    return tuple(fates)
 
 
 _BY_OUTCOME: Mapping[str, Fate] = {"accepted": "accepted", "rejected": "rejected", "indecisive": "undecided"}

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -14,7 +15,8 @@ from daemon.config_train import TrainSection
 from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.prompts.render import digest as prompts_digest
 from daemon.tasks.task import TaskSet
-from skills_repo.edits import EditLimits
+from skills_repo.edits import EditLimits, Op
+from skills_repo.skill import Skill
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,20 @@ class Knobs:
     """Of the optimizer model; None: the provider's own."""
     optimizer_host: str = ""
     """Where the optimizer model is served (empty: the provider's own address): equal names elsewhere are others."""
+    initial: Skill | None = None
+    """The skill to start from instead of the repository's."""
     optimizer_workers: int = 4
     """Requests to it at the same time; decides nothing, so it is no part of the fingerprint."""
 
-    def limits(self, budget: int) -> EditLimits:
+    def limits(self, budget: int | None) -> EditLimits:
         """The bounds of a step."""
-        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars)
+        also = frozenset[Op]() if self.train.update_mode == "patch" else frozenset({Op.REWRITE})
+        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars, also=also)
+
+    @property
+    def slow_update_limits(self) -> EditLimits:
+        """The bounds of a slow update."""
+        return EditLimits(1, self.max_skill_chars, self.max_edit_chars, also=frozenset({Op.SLOW_UPDATE}))
 
     @property
     def gate(self) -> GateRule:
@@ -43,11 +53,12 @@ class Knobs:
         return GateRule(self.train.gate_metric, self.train.mixed_weight, self.train.min_valid)
 
     @classmethod
-    def from_config(cls, config: Config) -> Self:
-        """The knobs of a honed.toml."""
+    def from_config(cls, config: Config, initial: Skill | None = None) -> Self:
+        """The knobs of a honed.toml; `initial` is what `[skill] initial` comes to (`starting.given_skill`)."""
         return cls(
             config.train,
             config.skill.max_chars,
+            initial=initial,
             max_output_tokens=config.optimizer.max_output_tokens,
             temperature=config.optimizer.temperature,
             optimizer_host=urlsplit(config.optimizer.base_url or "").hostname or "",
@@ -79,6 +90,8 @@ def fingerprint(
     parts |= {
         "skill.max_chars": str(knobs.max_skill_chars),
         "skill.max_edit_chars": str(knobs.max_edit_chars),
+        "skill.initial": knobs.initial.digest if knobs.initial else "existing",
+        "honed": version("honed"),
         "harness": harness,
         "tasks": tasks.digest,
         "prompts": prompts_digest(),

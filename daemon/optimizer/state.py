@@ -5,40 +5,94 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from daemon.optimizer.decision import StepDecision
-from daemon.optimizer.gates.measure import Measured
+from daemon.optimizer.decision import BaselineDecision, Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
+from daemon.optimizer.gates.verdict import Pool
 from daemon.optimizer.memory import StepBuffer
 from skills_repo.skill import Skill
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A skill, and what its own trials on the selection split say."""
+
+    skill: Skill
+    pool: Pool = field(default_factory=Pool)
+    """The trials that its estimate rests on."""
+    score: float | None = None
+    """By the gate's metric, when it was last judged; None: it was never measured."""
+    complete: bool = False
+    """The score is over the whole split: no task was left out of it."""
+
+    @property
+    def perfect(self) -> bool:
+        """Nothing can be better."""
+        return self.complete and self.score is not None and self.score >= 1.0
 
 
 @dataclass(frozen=True)
 class State:
     """The current skill, the best one, and what is remembered."""
 
-    skill: Skill
-    score: float
-    """Of the current skill on the selection split, by the gate's metric, when it was last judged."""
-    complete: bool
-    """The score is over the whole split: no task was left out of it."""
-    best: Skill
-    best_measured: Measured
-    best_score: float
+    current: Standing
+    best: Standing
     buffer: StepBuffer = field(default_factory=StepBuffer)
+    rejected: frozenset[tuple[str, str]] = frozenset()
+    """(base, candidate) digests that the gate rejected in this run."""
+    meta_skill: str = ""
+    """The optimizer's notes to itself."""
+    ends: tuple[Skill, ...] = ()
+    """The skill at the end of each finished epoch."""
     steps: tuple[StepDecision, ...] = ()
+    slow_updates: tuple[SlowUpdateDecision, ...] = ()
+    meta_skills: tuple[MetaSkillDecision, ...] = ()
 
     @classmethod
-    def initial(cls, skill: Skill, baseline: Measured, score: float) -> Self:
+    def initial(cls, skill: Skill, baseline: BaselineDecision) -> Self:
         """Before the first step: current is best."""
-        return cls(skill, score, baseline.n == baseline.of, skill, baseline, score)
+        found = baseline.measured
+        score, complete = (found.score, found.n == found.of) if found else (None, False)
+        standing = Standing(skill, baseline.pool, score, complete)
+        return cls(standing, standing)
 
-    def after(self, decision: StepDecision, candidate: Skill | None) -> Self:
+    @property
+    def skill(self) -> Skill:
+        """The current skill."""
+        return self.current.skill
+
+    def after_step(self, decision: StepDecision, candidate: Skill | None) -> Self:
         """One step on. `candidate` is the accepted skill."""
-        state = replace(self, buffer=self.buffer.after(decision), steps=(*self.steps, decision))
-        verdict, found = decision.verdict, decision.measured
-        if candidate is None or found is None or verdict is None or verdict.after is None:
-            return state
-        state = replace(state, skill=candidate, score=verdict.after, complete=verdict.n == verdict.of)
-        # Who beats the best one in pairs is the best one: scores over other pairs of tasks do not compare.
-        if self.skill.digest != self.best.digest and verdict.after <= self.best_score:
-            return state
-        return replace(state, best=candidate, best_measured=found, best_score=verdict.after)
+        state = self._judged(decision, candidate)
+        return replace(state, buffer=self.buffer.after(decision), steps=(*self.steps, decision))
+
+    def after_slow_update(self, decision: SlowUpdateDecision, candidate: Skill | None) -> Self:
+        """One slow update on. `candidate` is the accepted skill, forced or not."""
+        state = self._judged(decision, candidate)
+        return replace(state, slow_updates=(*self.slow_updates, decision))
+
+    def after_meta_skill(self, decision: MetaSkillDecision) -> Self:
+        """With the optimizer's new notes."""
+        return replace(self, meta_skill=decision.content, meta_skills=(*self.meta_skills, decision))
+
+    def after_epoch(self) -> Self:
+        """The epoch is over."""
+        return replace(self, ends=(*self.ends, self.skill))
+
+    def _judged(self, decision: Judged, candidate: Skill | None) -> Self:
+        verdict = decision.verdict
+        if verdict is None:
+            return self
+        if candidate is None:
+            rejected = {(decision.base_digest, decision.candidate_digest)} if verdict.ruling == "rejected" else set()
+            current = replace(self.current, pool=verdict.base_pool)
+            if verdict.base_pool != self.current.pool and verdict.before is not None:
+                current = replace(current, score=verdict.before, complete=verdict.n == verdict.of)
+            best = current if self._is_best else self.best
+            return replace(self, current=current, best=best, rejected=self.rejected | rejected)
+        current = Standing(candidate, verdict.candidate_pool, verdict.after, verdict.n == verdict.of)
+        better = self._is_best or self.best.score is None or (current.score or 0.0) > self.best.score
+        best = current if verdict.ruling == "accepted" and better else self.best
+        return replace(self, current=current, best=best)
+
+    @property
+    def _is_best(self) -> bool:
+        return self.current.skill.digest == self.best.skill.digest

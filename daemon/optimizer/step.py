@@ -1,59 +1,33 @@
-"""One step: rollout, reflect, merge, rank, apply, gate. It ends in a decision; committing is the loop's.
+"""One step: rollout and reflection, update, apply, gate. It ends in a decision; committing is the loop's.
 
 Every way out has a name and a sentence. Nothing here looks at the test split.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from daemon.optimizer.asking import Optimizer
-from daemon.optimizer.batches import Minibatch, StepPlan, minibatches
+from daemon.budget.reached import BudgetReached
+from daemon.optimizer.attributing import attributed
+from daemon.optimizer.batches import StepPlan
 from daemon.optimizer.decision import RefusedEdit, RolloutSummary, StepDecision, StepOutcome
-from daemon.optimizer.gates.measure import Selection, measured
 from daemon.optimizer.gates.rule import GateRule, mean
-from daemon.optimizer.gates.strict import strict
 from daemon.optimizer.gates.verdict import Verdict
+from daemon.optimizer.learning import Learning
 from daemon.optimizer.memory import StepBuffer
-from daemon.optimizer.merge import Merger
-from daemon.optimizer.rank import rank
-from daemon.optimizer.reflect import Reflector
-from daemon.optimizer.settings import Knobs
-from daemon.redaction import holds_secret
-from daemon.rollouts.parallel import ordered
-from daemon.rollouts.progress import Observer, PhaseStarted
+from daemon.optimizer.reflect import Reflection, Reflector
+from daemon.optimizer.state import State
+from daemon.optimizer.tools import EndedError, Tools
+from daemon.optimizer.updates.learning_rate import LearningRate
+from daemon.optimizer.updates.mode import UpdateContext, UpdateMode
+from daemon.optimizer.updates.modes import MODES
+from daemon.optimizer.updates.reask import repaired
+from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.result import TaskResult
-from daemon.rollouts.rollouts import Rollouts
-from daemon.tasks.task import Task
 from sandboxes.gateway.policy import Usage
-from skills_repo.edits import Applied, Edit, EditStatus, apply
-from skills_repo.skill import Skill
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What every step of a run works with."""
-
-    run_id: str
-    rollouts: Rollouts
-    optimizer: Optimizer
-    selection: Selection
-    train: Mapping[str, Task]
-    knobs: Knobs
-    observer: Observer
-    clock: Callable[[], float] = time.time
-
-
-class _EndedError(Exception):
-    """The step needs no further phase."""
-
-    def __init__(self, outcome: StepOutcome, reason: str) -> None:
-        super().__init__(reason)
-        self.outcome: StepOutcome = outcome
-        self.reason = reason
+from skills_repo.edits import Applied, Edit, EditLimits, apply
 
 
 @dataclass
@@ -62,28 +36,49 @@ class Step:
 
     tools: Tools
     plan: StepPlan
-    skill: Skill
-    buffer: StepBuffer
-    """Of this epoch."""
-    budget: int
+    state: State
+    budget: int | None
+    """Most edits; None: unbounded. An autonomous schedule may lower it."""
+    total: int
+    """Steps of the run."""
     _found: dict[str, Any] = field(default_factory=dict)
     """Fields of the decision, as the phases find them."""
     _notes: list[str] = field(default_factory=list)
     _usage: Usage = field(default_factory=Usage)
 
     async def run(self) -> StepDecision:
-        """Work the step out; raises `RunStopped` if a provider or an engine is beyond help."""
+        """Work the step out.
+
+        Raises `RunStopped` if a provider or an engine is beyond help, `BudgetReached` for the run's or the day's cap.
+        """
         try:
-            cut = await self._rollout()
-            edits = await self._propose(cut)
-            chosen = await self._choose(edits)
-            candidate = self._apply(chosen)
+            reflection = await self._learn()
+            chosen = await self._propose(reflection)
+            candidate = await self._apply(chosen)
             verdict = await self._gate(candidate)
-        except _EndedError as ended:
+        except EndedError as ended:
             return self._decide(ended.outcome, ended.reason)
-        return self._decide(verdict.ruling, _in_words(verdict))
+        except BudgetReached as reached:
+            if reached.scope != "step":
+                raise
+            return self._decide("budget", str(reached))
+        return self._decide(verdict.ruling, in_words(verdict))
+
+    @property
+    def _mode(self) -> UpdateMode:
+        return MODES[self.tools.knobs.train.update_mode]
+
+    @property
+    def _buffer(self) -> StepBuffer:
+        """What reflection may read of the epoch so far."""
+        kept = self.tools.knobs.train.rejected_buffer
+        return self.state.buffer.at(self.plan.epoch) if kept else StepBuffer(self.plan.epoch)
+
+    def _limits(self, budget: int | None) -> EditLimits:
+        return self._mode.limits(self.tools.knobs.limits(budget))
 
     def _decide(self, outcome: StepOutcome, reason: str) -> StepDecision:
+        found = {"rollout": RolloutSummary(), "budget": self._mode.budget(self.budget), **self._found}
         return StepDecision(
             step=self.plan.step,
             epoch=self.plan.epoch,
@@ -91,99 +86,115 @@ class Step:
             outcome=outcome,
             reason=reason,
             batches=self.plan.batches,
-            budget=self.budget,
-            base_digest=self.skill.digest,
+            base_digest=self.state.skill.digest,
             notes=tuple(self._notes),
             optimizer_usage=self._usage,
-            **self._found,
+            **found,
         )
 
-    async def _rollout(self) -> list[Minibatch]:
-        """Attempt the batches and cut what came of it into minibatches."""
-        tools, plan, train = self.tools, self.plan, self.tools.knobs.train
-        self._say("rollout", f"{sum(map(len, plan.batches))} train tasks")
-        batches = await ordered(
-            tools.rollouts.score(self.skill, [tools.train[i] for i in sorted(batch)], run_id=tools.run_id)
-            for batch in plan.batches
+    async def _learn(self) -> Reflection:
+        """Attempt the batches and reflect on what comes of them."""
+        tools, plan, knobs = self.tools, self.plan, self.tools.knobs
+        self._say("rollout", f"{sum(map(len, plan.batches))} train tasks, reflection as they end")
+        reflector = Reflector(
+            tools.optimizer,
+            self.state.skill,
+            self._buffer,
+            self._mode.budget(self.budget),
+            plan.step,
+            meta_skill=self.state.meta_skill,
+            outgoing=tools.firewall.outgoing,
+            trace_tokens=knobs.train.trace_tokens,
+            form=self._mode.form,
         )
-        summary = _summary([result for batch in batches for result in batch])
+        learned = await Learning(
+            tools.rollouts, reflector, self.state.skill, plan, tools.train, knobs, tools.run_id
+        ).run()
+        summary = _summary(learned.results)
         self._found["rollout"] = summary
         if not summary.valid:
-            raise _EndedError("no_valid_attempts", f"none of {summary.asked} attempts is valid: {summary.invalid[0]}")
+            raise EndedError("no_valid_attempts", f"none of {summary.asked} attempts is valid: {summary.invalid[0]}")
         if summary.solved == summary.valid:
-            raise _EndedError("nothing_to_learn", f"all {summary.valid} valid attempts solved their task")
-        return [
-            minibatch
-            for ordinal, batch in enumerate(batches)
-            for minibatch in minibatches(batch, size=train.minibatch, seed=train.seed, step=plan.step, ordinal=ordinal)
-        ]
-
-    async def _propose(self, cut: Sequence[Minibatch]) -> tuple[Edit, ...]:
-        """Reflect and merge."""
-        optimizer, step = self.tools.optimizer, self.plan.step
-        self._say("reflect", f"{len(cut)} minibatches")
-        found = await Reflector(optimizer, self.skill, self.buffer, self.budget, step).reflect(cut)
+            raise EndedError("nothing_to_learn", f"all {summary.valid} valid attempts solved their task")
+        found = reflector.gather(learned.cut, learned.answers)
         self._note((*found.errors, *found.notes), found.usage)
         self._found |= {"patterns": found.patterns, "patches": len(found.patches)}
+        self._found["minibatches"] = tuple((one.place, one.ids) for one in learned.cut)
         if len(found.errors) == found.asked:
-            raise _EndedError("optimizer_error", f"no reply of the optimizer could be used: {found.errors[0]}")
+            raise EndedError("optimizer_error", f"no reply of the optimizer could be used: {found.errors[0]}")
         if not found.patches:
-            raise _EndedError("no_edits", "the optimizer proposed no edit")
-        self._say("merge", f"{len(found.patches)} patches")
-        merged = await Merger(optimizer, self.skill, self.budget, self.tools.knobs.train.merge_batch, step).merge(
-            found.patches
+            raise EndedError("no_edits", "the optimizer proposed no edit")
+        return found
+
+    async def _propose(self, reflection: Reflection) -> tuple[Edit, ...]:
+        """Merge, refuse, rank, and where the mode rewrites, write."""
+        tools, train = self.tools, self.tools.knobs.train
+        limits = self._limits(self._mode.budget(self.budget))
+        picks = train.schedule == "autonomous"
+        rate = LearningRate(train.min_edit_budget, train.edit_budget, self.total) if picks else None
+        proposal = await self._mode.propose(
+            reflection.patches,
+            UpdateContext(
+                optimizer=tools.optimizer,
+                skill=self.state.skill,
+                buffer=self._buffer,
+                step=self.plan.step,
+                merge_batch=train.merge_batch,
+                limits=limits,
+                learning_rate=rate,
+                meta_skill=self.state.meta_skill,
+                refuse=lambda edit: self._refusal(edit, limits),
+                say=self._say,
+            ),
         )
-        self._note(merged.notes, merged.usage)
-        edits = merged.patch.edits if merged.patch else ()
-        self._found["proposed"] = edits
-        if not edits:
-            raise _EndedError("no_edits", "merging left no edit")
-        return edits
+        self._note(proposal.notes, proposal.usage)
+        self._found |= {
+            "proposed": proposal.proposed,
+            "chosen": proposal.chosen,
+            "budget": proposal.budget,
+            "record": dict(proposal.record),
+        }
+        self._refuse(proposal.refused)
+        if not proposal.chosen:
+            outcome: StepOutcome = "no_change" if proposal.refused else "no_edits"
+            raise EndedError(outcome, proposal.reason)
+        return proposal.chosen
 
-    async def _choose(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Refuse what is not worth trying, then rank and clip."""
-        reasons = [self._refusal(edit) for edit in edits]
-        refused = tuple(RefusedEdit(edit=e, reason=r) for e, r in zip(edits, reasons, strict=True) if r)
-        left = [edit for edit, reason in zip(edits, reasons, strict=True) if not reason]
-        self._found["refused"] = refused
-        if not left:
-            raise _EndedError("no_change", f"every proposed edit was refused: {refused[0].reason}")
-        self._say("rank", f"{len(left)} edits, budget {self.budget}")
-        ranked = await rank(self.tools.optimizer, self.skill, left, budget=self.budget, step=self.plan.step)
-        self._note(ranked.notes, ranked.usage)
-        self._found["chosen"] = ranked.edits
-        return ranked.edits
+    def _refusal(self, edit: Edit, limits: EditLimits) -> str:
+        return self.tools.refusals.edit(edit, self.state.skill, limits, self.state.rejected)
 
-    def _refusal(self, edit: Edit) -> str:
-        """Why this edit is not worth a place in the ranking; empty if it is.
+    def _refuse(self, rows: Sequence[tuple[Edit, str]]) -> None:
+        known = self._found.get("refused", ())
+        self._found["refused"] = (*known, *(RefusedEdit(edit=edit, reason=reason) for edit, reason in rows))
 
-        An edit that fails alone may be waiting for another one's text, so only a missing effect refuses it here.
-        """
-        if self.buffer.refuses(edit):
-            return "already tried and rejected in this epoch"
-        if holds_secret(edit.content):
-            return "it carries a credential"
-        [row] = apply(self.skill, [edit], self.tools.knobs.limits(self.budget)).report.rows
-        return "it changes nothing" if row.status is EditStatus.NO_CHANGE else ""
-
-    def _apply(self, chosen: Sequence[Edit]) -> Applied:
-        candidate = apply(self.skill, chosen, self.tools.knobs.limits(self.budget))
-        self._found |= {"report": candidate.report.rows, "candidate_digest": candidate.result.digest}
-        if candidate.result.digest == self.skill.digest:
+    async def _apply(self, chosen: Sequence[Edit]) -> Applied:
+        """Apply; edits that miss their anchor are asked for once more, and judged by the same guards again."""
+        skill, limits = self.state.skill, self._limits(self._found["budget"])
+        mended = await repaired(self.tools.optimizer, skill, chosen, limits, f"{self.plan.step}/repair/0")
+        self._note(mended.notes, mended.usage)
+        reasons = [(edit, "" if edit in chosen else self._refusal(edit, limits)) for edit in mended.edits]
+        self._refuse([row for row in reasons if row[1]])
+        edits = tuple(edit for edit, reason in reasons if not reason)
+        candidate = apply(skill, edits, limits)
+        digest = candidate.result.digest
+        self._found |= {"chosen": edits, "report": candidate.report.rows, "candidate_digest": digest}
+        if digest == skill.digest:
             rows = [f"{row.status} {row.detail}".strip() for row in candidate.report.rows if row.status != "applied"]
-            raise _EndedError(
-                "no_change", f"the edits leave the skill as it is: {'; '.join(rows) or 'they cancel out'}"
-            )
+            raise EndedError("no_change", f"the edits leave the skill as it is: {'; '.join(rows) or 'they cancel out'}")
+        if reason := self.tools.refusals.candidate(skill, candidate.result, self.state.rejected):
+            raise EndedError("no_change", f"this set of edits was {reason}")
         return candidate
 
     async def _gate(self, candidate: Applied) -> Verdict:
-        selection = self.tools.selection
-        self._say("gate", f"{len(candidate.stages)} edits, {len(selection.tasks)} selection tasks")
-        before = await selection.results(self.skill)
-        after = await selection.results(candidate.result)
-        verdict = strict(before, after, selection.rule)
-        self._found |= {"verdict": verdict, "measured": measured(after, selection.rule)}
-        return verdict
+        base, selection = self.state.current, self.tools.selection
+        edits = len(candidate.stages)
+        self._say("gate", f"{edits} {'edit' if edits == 1 else 'edits'}, {len(selection.tasks)} selection tasks")
+        verdict = await self.tools.gate.judge(base.skill, candidate.result, selection, base.pool)
+        self._found["verdict"] = verdict
+        if verdict.ruling == "accepted" and self.tools.knobs.train.attribution and edits > 1:
+            self._found |= await attributed(self.tools, base, candidate, verdict, self._limits(self._found["budget"]))
+        ruled: Verdict = self._found["verdict"]
+        return ruled
 
     def _say(self, phase: str, detail: str) -> None:
         self.tools.observer.notify(PhaseStarted(self.plan.step, phase, detail))
@@ -204,7 +215,8 @@ def _summary(results: Sequence[TaskResult]) -> RolloutSummary:
     )
 
 
-def _in_words(verdict: Verdict) -> str:
+def in_words(verdict: Verdict) -> str:
+    """A verdict in one line: the rule with its figures, and the tasks that changed."""
     fixed = f"; fixed {', '.join(verdict.fixed)}" if verdict.fixed else ""
     broken = f"; broken {', '.join(verdict.broken)}" if verdict.broken else ""
     return f"{verdict.rule}{fixed}{broken}"

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from daemon.budget.reached import BudgetReached
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -36,6 +37,16 @@ async def ordered(jobs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     if failures:
         raise failures[0]
     return [task.result() for task in tasks]
+
+
+async def both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, S]) -> tuple[T, S]:
+    """Two jobs of different kinds at once, as `ordered`."""
+    one, two = await ordered([_any(first), _any(second)])
+    return one, two
+
+
+async def _any(job: Coroutine[Any, Any, Any]) -> Any:
+    return await job
 
 
 def _refused(task: asyncio.Future[T]) -> bool:

@@ -198,6 +198,12 @@ def sensible(request: ModelRequest) -> dict[str, Any]:
     if role == "rank":
         rows = json.loads(section(request, "edits"))
         return {"reasoning": "r", "selected": [row["index"] for row in rows][: int(section(request, "edit_budget"))]}
+    if role == "slow_update":
+        return {"reasoning": "r", "guidance": section(request, "present_guidance")}
+    if role == "meta_skill":
+        return {"reasoning": "r", "notes": f"notes on epoch {section(request, 'epoch').count('kind')}"}
+    if role == "repair":
+        return {"reasoning": "r", "edits": []}
     if role == "reflect_successes":
         return reflection()
     tried = " ".join(line for line in section(request, "earlier_steps").splitlines() if line.startswith('{"op"'))

@@ -7,23 +7,40 @@ already). Its golden file is then written by `HONED_UPDATE_GOLDEN=1 pytest tests
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from daemon.config_train import TrainSection
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.batches import Minibatch
+from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.firewall import Firewall
+from daemon.optimizer.gates.gate import make_gate
+from daemon.optimizer.gates.measure import Selection
+from daemon.optimizer.gates.rule import GateRule, Pair
+from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.memory import EarlierStep, StepBuffer
+from daemon.optimizer.meta_skill import rewrite
 from daemon.optimizer.reflect import Reflector
+from daemon.optimizer.refusals import Refusals
+from daemon.optimizer.replies import Pattern
+from daemon.optimizer.settings import Knobs
+from daemon.optimizer.slow_update import GROUPS, Comparison, Group, SlowUpdate
+from daemon.optimizer.state import Standing, State
+from daemon.optimizer.tools import Tools
 from daemon.optimizer.updates.learning_rate import LearningRate
 from daemon.optimizer.updates.mode import UpdateContext
 from daemon.optimizer.updates.modes import MODES
 from daemon.optimizer.updates.reask import repaired
+from daemon.rollouts.progress import Silent
+from daemon.rollouts.rollouts import Rollouts
 from harnesses.models.client import ModelRequest
 from harnesses.traces.summary import summarize
 from harnesses.traces.trace import FileChange, Message, ToolCall, Trace
-from skills_repo.edits import Edit, EditLimits, Op
-from tests.support.optimizer import ScriptedOptimizer, edit, make_result, make_skill, reflection
+from skills_repo.edits import AppliedEdit, Edit, EditLimits, EditStatus, Op
+from tests.support.optimizer import ScriptedOptimizer, edit, make_result, make_skill, reflection, task_set
 from tests.support.updates import optimizer_for
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
@@ -55,6 +72,8 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
     "learning_rate": {"learning_rate": 1, "reasoning": "r", "confidence": 0.5, "risk_notes": ""},
     "repair": {"reasoning": "r", "edits": []},
     "repair_body": {"reasoning": "r", "body": "# demo\n- Look first."},
+    "slow_update": {"reasoning": "r", "guidance": "Keep opening results again."},
+    "meta_skill": {"reasoning": "r", "notes": MEMORY},
 }
 
 
@@ -122,7 +141,55 @@ async def _repair(optimizer: Optimizer) -> None:
     await repaired(optimizer, SKILL, [Edit(Op.REWRITE, content="# demo\n" + "- More.\n" * 40)], limits, "3/repair/1")
 
 
-SCENES: tuple[Callable[[Optimizer], Awaitable[None]], ...] = (*(_update(name) for name in sorted(MODES)), _repair)
+async def _epoch_end(optimizer: Optimizer) -> None:
+    """The slow update and the notes at the end of an epoch."""
+    firewall = Firewall.of(task_set(1, 1, 1))
+    tools = Tools(
+        run_id="r1",
+        rollouts=cast("Rollouts", None),  # the comparison is given
+        optimizer=optimizer,
+        selection=Selection(cast("Rollouts", None), (), "r1", GateRule()),
+        gate=make_gate(TrainSection(gate="off")),
+        firewall=firewall,
+        refusals=Refusals(firewall),
+        train={},
+        knobs=Knobs(TrainSection()),
+        observer=Silent(),
+    )
+    [failed], [solved], [other] = (one.results for one in (_failed("t1"), _solved("t1"), _failed("t2")))
+    pairs: dict[Group, tuple[Pair, ...]] = dict.fromkeys(GROUPS, ())
+    pairs |= {"regressed": ((solved, failed),), "persistent_failure": ((other, other),)}
+    comparison = Comparison(("t1", "t2"), pairs)
+    state = State(Standing(SKILL), Standing(SKILL), meta_skill=MEMORY, ends=(make_skill("- Guess the rest."),))
+    await SlowUpdate(tools, state, 4, 2, comparison).run()
+    state = replace(state, steps=(_step(),))
+    await rewrite(tools, state, step=4, epoch=2, comparison=comparison)
+
+
+def _step() -> StepDecision:
+    tried = Edit(Op.APPEND, content="- Be bold.", rationale="to be quick")
+    return StepDecision(
+        step=3,
+        epoch=2,
+        when=0.0,
+        outcome="rejected",
+        reason="worse",
+        batches=(("t1", "t2"),),
+        rollout=RolloutSummary(asked=2, valid=2),
+        budget=1,
+        base_digest=SKILL.digest,
+        patterns=(Pattern(**_PATTERN),),
+        chosen=(tried,),
+        report=(AppliedEdit(tried, EditStatus.APPLIED),),
+        verdict=Verdict("rejected", 0.5, 0.25, -0.25, 4, 4, (), ("s1",), "hard 0.500 -> 0.250"),
+    )
+
+
+SCENES: tuple[Callable[[Optimizer], Awaitable[None]], ...] = (
+    *(_update(name) for name in sorted(MODES)),
+    _repair,
+    _epoch_end,
+)
 
 
 async def all_prompts() -> dict[str, ModelRequest]:

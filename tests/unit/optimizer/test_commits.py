@@ -6,7 +6,6 @@ import pytest
 
 from daemon.optimizer.commits import Committer
 from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.replies import Pattern
 from skills_repo.edits import Applied, Edit, EditLimits, Op, apply
@@ -49,7 +48,7 @@ BETTER = Verdict("accepted", 0.25, 0.75, 0.5, 4, 5, (), (), "rule")
 
 def made() -> tuple[Committer, FakeSkillRepository]:
     history = FakeSkillRepository(BASE, author=Author("honed", "honed@localhost"))
-    return Committer(history, "r1", GateRule("soft"), target="codex 1.0 / m", optimizer="openai / o"), history
+    return Committer(history, "r1", "strict/soft", target="codex 1.0 / m", optimizer="openai / o"), history
 
 
 async def test_one_commit_an_applied_edit_each_naming_its_own_base() -> None:
@@ -107,6 +106,6 @@ async def test_a_branch_that_somebody_moved_is_left_alone() -> None:
 
 async def test_an_acceptance_without_figures_is_never_committed() -> None:
     committer, history = made()
-    with pytest.raises(ValueError, match="step 2 was accepted without figures"):
+    with pytest.raises(ValueError, match="step 2 was accepted without a verdict"):
         await committer.commit(await history.base(), BASE, decision(None), candidate())
     assert len(await history.log()) == 1

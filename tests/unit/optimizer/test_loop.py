@@ -15,7 +15,17 @@ from harnesses.models.client import ModelRequest
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import ProviderError, ProviderFailure, Usage
 from skills_repo.fake import FakeSkillRepository
-from tests.support.optimizer import Heard, World, WorldHarness, edit, make_skill, reflection, sensible, task_set
+from tests.support.optimizer import (
+    Heard,
+    ScriptedOptimizer,
+    World,
+    WorldHarness,
+    edit,
+    make_skill,
+    reflection,
+    sensible,
+    task_set,
+)
 
 
 def small(folder: Path, **train: Any) -> World:
@@ -48,7 +58,7 @@ async def test_a_perfect_selection_score_ends_the_run_in_words(tmp_path: Path) -
     assert len(report.steps) < 18
     last = report.steps[-1]
     assert last.outcome == "accepted"
-    assert report.ended == (f"after step {last.step} the selection score is 1.0: a strict gate can find nothing better")
+    assert report.ended == (f"after step {last.step} the selection score is 1.0: nothing better can be found")
 
 
 async def test_a_perfect_score_over_part_of_the_split_ends_nothing(tmp_path: Path) -> None:
@@ -99,10 +109,24 @@ async def test_the_steps_budgets_follow_the_schedule(tmp_path: Path) -> None:
 async def test_a_step_without_edits_does_not_shift_the_schedule(tmp_path: Path) -> None:
     """Fault of a peer: skipped steps did not advance the scheduler, but a resume did."""
     world = small(tmp_path, epochs=4, edit_budget=4, min_edit_budget=2)
+    world.harness.needs |= {f"selection-0{i}": ["rule-never"] for i in range(4)}
+    world.client = ScriptedOptimizer(
+        lambda request: reflection() if "reflect" in request.schema_name else sensible(request)
+    )
+    report = await world.training().run()
+    assert {step.outcome for step in report.steps} == {"no_edits"}
+    assert [step.budget for step in report.steps] == [4, 4, 3, 3, 3, 2, 2, 2]
+
+
+async def test_an_epoch_of_solved_tasks_ends_the_run_in_words(tmp_path: Path) -> None:
+    """Fault of a peer: success analysts ran for 33 of 40 steps at a score of 1.0."""
+    world = small(tmp_path, epochs=4)
     world.harness.needs = {f"selection-0{i}": ["rule-never"] for i in range(4)}
     report = await world.training().run()
-    assert {step.outcome for step in report.steps} == {"nothing_to_learn"}
-    assert [step.budget for step in report.steps] == [4, 4, 3, 3, 3, 2, 2, 2]
+    assert [step.outcome for step in report.steps] == ["nothing_to_learn"] * 2
+    assert report.ended == "every train task of epoch 1 was solved: nothing is left to learn from"
+    assert not report.failed
+    assert world.client.requests == []
 
 
 async def test_a_baseline_of_zero_is_measured_once(tmp_path: Path) -> None:
@@ -141,7 +165,7 @@ async def test_the_run_is_told_from_beginning_to_end(tmp_path: Path) -> None:
     assert first == RunStarted(report.run_id, "skills/demo", resumed=False, steps=1, train=4, selection=4, test=4)
     assert last == RunEnded(report.run_id, "done", report.ended)
     phases = [event.phase for event in heard.events if isinstance(event, PhaseStarted)]
-    assert phases == ["baseline", "rollout", "reflect", "merge", "rank", "gate", "commit", "test"]
+    assert phases == ["baseline", "rollout", "merge", "rank", "gate", "commit", "report", "test"]
     [decided] = [event for event in heard.events if isinstance(event, StepDecided)]
     assert (decided.outcome, decided.before, decided.after, decided.edits) == ("accepted", 0.0, 1.0, 2)
 

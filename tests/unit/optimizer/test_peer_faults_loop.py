@@ -13,7 +13,7 @@ import pytest
 
 from daemon.config_train import TrainSection
 from daemon.optimizer.batches import minibatches, plan_steps
-from daemon.optimizer.memory import StepBuffer
+from daemon.optimizer.memory import EarlierStep, StepBuffer
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.schedule import edit_budget
 from daemon.rollouts.stop import RunStopped
@@ -173,12 +173,12 @@ async def test_timeouts_and_api_errors_are_cached_as_final_failures(tmp_path: Pa
     """An attempt that failed by our fault is tried again whenever it is asked for again."""
     world = two_rules(tmp_path, epochs=1, attempt_tries=1, min_valid=0.5)
     world.harness.failures = {"selection-00": [Outcome.RATE_LIMIT], "selection-02": [Outcome.SANDBOX_LOST]}
-    first = await world.training().run()
-    assert first.selection.before is not None
-    assert (first.selection.before.n, first.selection.before.of) == (2, 4)
-    again = await world.training().run()
-    assert again.selection.before is not None
-    assert (again.selection.before.n, again.selection.before.of) == (4, 4)
+    report = await world.training().run()
+    found = await world.journal.find_decision(report.run_id, 0, "baseline")
+    assert found is not None
+    assert (found.payload["measured"]["n"], found.payload["measured"]["of"]) == (2, 4)
+    assert report.selection.before is not None
+    assert (report.selection.before.n, report.selection.before.of) == (4, 4)
 
 
 async def test_only_a_total_outage_stops_the_run(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_a_rejected_edit_is_tried_again_in_the_same_epoch(tmp_path: Path) 
 
 
 def test_the_buffer_outlives_its_epoch() -> None:
-    buffer = StepBuffer(1, rejected=frozenset({("append", "", "- x")}))
+    buffer = StepBuffer(1, (EarlierStep(1, "rejected", 0.5, 0.4, ({"op": "append"},), ()),))
     assert buffer.at(1) is buffer
     assert buffer.at(2) == StepBuffer(2)
 

@@ -37,7 +37,7 @@ def step(outcome: StepOutcome, **fields: Any) -> StepDecision:
 
 
 def fates(decision: StepDecision, *commits: str) -> dict[str, tuple[str, str, str]]:
-    found = edit_fates([decision], {3: commits})
+    found = edit_fates([decision], {(3, "step"): commits})
     assert len(found) == len(decision.proposed)
     return {fate.edit.content: (fate.fate, fate.reason, fate.commit) for fate in found}
 
@@ -73,12 +73,13 @@ def test_a_step_that_proposed_nothing_has_no_fates() -> None:
 
 
 def test_counts() -> None:
-    edits = edit_fates([step("accepted"), step("rejected")], {3: ("x",)})
+    edits = edit_fates([step("accepted"), step("rejected")], {(3, "step"): ("x",)})
     report = RunReport(
         run_id="r",
         skill="s",
         resumed=False,
         ended="",
+        failed=False,
         metric="hard",
         selection=BeforeAfter(None, None),
         test=BeforeAfter(None, None),
@@ -87,6 +88,7 @@ def test_counts() -> None:
         commits=("x",),
         base_commit="b",
         best_digest="",
+        current_is_best=True,
         target_usage=Usage(),
         optimizer_usage=Usage(),
         attempts=0,

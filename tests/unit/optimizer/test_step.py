@@ -169,19 +169,32 @@ async def test_edits_that_undo_each_other_never_reach_the_gate(tmp_path: Path) -
     assert len(made.harness.runs) == 6
 
 
-async def test_an_edit_rejected_in_this_epoch_is_not_tried_again(tmp_path: Path) -> None:
+async def test_what_was_rejected_on_the_same_skill_is_not_tried_again(tmp_path: Path) -> None:
     """Fault of a peer: a dead buffer."""
     made = world(tmp_path, proposing(edit("- useless")), batch=1)
     report = await made.training().run()
     assert [step.outcome for step in report.steps] == ["rejected", "no_change"]
-    assert report.steps[1].refused[0].reason == "already tried and rejected in this epoch"
-    assert "already tried and rejected" in report.steps[1].reason
+    assert report.steps[1].refused[0].reason == "already tried on this skill and rejected in this run"
+    assert "already tried on this skill" in report.steps[1].reason
 
 
-async def test_in_the_next_epoch_it_may_be_tried_again(tmp_path: Path) -> None:
-    made = world(tmp_path, proposing(edit("- useless")), epochs=2)
+async def test_in_the_papers_mode_the_buffer_informs_and_refuses_nothing(tmp_path: Path) -> None:
+    made = world(tmp_path, proposing(edit("- useless")), mode="paper", epochs=2)
     report = await made.training().run()
     assert [step.outcome for step in report.steps] == ["rejected", "rejected"]
+
+
+async def test_an_innocent_edit_of_a_rejected_set_may_be_tried_alone(tmp_path: Path) -> None:
+    """What was judged is the set: `- rule-a` helps, and fails only beside what breaks all tasks."""
+    replies = iter([[edit("- rule-a"), edit("- harm")], [edit("- rule-a")]])
+
+    def reply(request: ModelRequest) -> Any:
+        return reflection(*next(replies)) if request.schema_name == "reflect_failures" else sensible(request)
+
+    made = world(tmp_path, reply, batch=1)
+    made.harness.breaks = {f"selection-0{i}": ["- harm"] for i in range(4)}
+    report = await made.training().run()
+    assert [step.outcome for step in report.steps] == ["rejected", "accepted"]
 
 
 async def test_later_reflections_read_what_was_rejected_and_its_cost(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""What is not even tried: leaks, credentials, what was tried already, what changes nothing. Pure; a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from daemon.optimizer.firewall import Firewall
+from daemon.redaction import holds_secret
+from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
+from skills_repo.skill import Skill
+
+_TRIED = "already tried on this skill and rejected in this run"
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The guards on what an optimizer proposes, besides those of `skills_repo.edits`."""
+
+    firewall: Firewall
+    repeats: bool = True
+    """Refuse what was rejected on the same skill in this run."""
+
+    def edit(self, edit: Edit, skill: Skill, limits: EditLimits, rejected: Set[tuple[str, str]]) -> str:
+        """Why this edit is not worth a place in the ranking; empty if it is.
+
+        An edit that fails alone may be waiting for another one's text, so only a missing effect refuses it here.
+        """
+        if holds_secret(edit.content):
+            return "it carries a credential"
+        whole = edit.op in (Op.REWRITE, Op.SLOW_UPDATE)
+        leak = self.firewall.text(edit.content, skill) if whole else self.firewall.edit(edit, skill)
+        if leak:
+            return leak
+        alone = apply(skill, [edit], limits)
+        if alone.report.rows[0].status is EditStatus.NO_CHANGE:
+            return "it changes nothing"
+        return self.candidate(skill, alone.result, rejected) if alone.stages else ""
+
+    def candidate(self, skill: Skill, candidate: Skill, rejected: Set[tuple[str, str]]) -> str:
+        """Why a whole candidate is not judged (again); empty if it is."""
+        return _TRIED if self.repeats and (skill.digest, candidate.digest) in rejected else ""
+
+    def guidance(self, text: str, skill: Skill) -> str:
+        """Why a slow update's guidance is not written; empty if it may be."""
+        return "it carries a credential" if holds_secret(text) else self.firewall.text(text, skill)
+
+    def notes(self, text: str, skill: Skill) -> str:
+        """Why the optimizer's notes are not kept: the next prompt could bring what they carry into an edit."""
+        return self.guidance(text, skill)

@@ -10,6 +10,8 @@ import unicodedata
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 # Invisible though Unicode files them under letters, marks or symbols.
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\ufffe\uffff")
+# Reserved for what is never shown, or for nothing at all (the last two places of every plane are added in `is_hidden`).
+_RESERVED = (range(0x2065, 0x2066), range(0xFDD0, 0xFDF0), range(0xFFF0, 0xFFF9), range(0xE0000, 0xE1000))
 _VISIBLE_VARIATIONS = ("\ufe0e", "\ufe0f")  # text or emoji style: common after signs such as a warning triangle
 
 
@@ -19,8 +21,10 @@ def is_hidden(char: str) -> bool:
         return False
     if unicodedata.category(char) in _HIDDEN_CATEGORIES or char in _BLANKS:
         return True
-    variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    return variation and char not in _VISIBLE_VARIATIONS
+    code = ord(char)
+    if code & 0xFFFE == 0xFFFE or any(code in reserved for reserved in _RESERVED):
+        return True
+    return "\ufe00" <= char <= "\ufe0f" and char not in _VISIBLE_VARIATIONS
 
 
 def find_hidden(text: str) -> tuple[int, str] | None:

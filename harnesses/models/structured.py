@@ -81,11 +81,13 @@ def parse(reply: ModelReply, schema: type[M]) -> M:
 def json_object(text: str) -> str:
     """The text of the one JSON object in a reply; raises `ValueError` if there is none, or more than one.
 
-    Thinking blocks and code fences around it are taken off; prose around it is ignored.
+    Thinking blocks and code fences around it are taken off; prose around it is ignored. What is an object as it
+    stands is not touched, whatever its texts hold.
     """
-    text = _without_thoughts(text).strip()
-    if _is_object(text):
-        return text
+    for whole in (text.strip(), _without_thoughts(text).strip()):
+        if _is_object(whole):
+            return whole
+    text = whole
     fenced: list[str] = [block.strip() for block in _FENCE.findall(text)]
     found = list(dict.fromkeys(block for block in fenced if _is_object(block))) or _objects_in(text)
     if not found:
@@ -141,7 +143,8 @@ def _is_object(text: str) -> bool:
 
 
 def _correction(reply: ModelReply, error: ValueError) -> tuple[ChatMessage, ChatMessage]:
-    said = reply.text[:ECHO_CHARS] or "(empty)"
+    # Half of a surrogate pair, as a broken reply may hold, cannot be sent back.
+    said = reply.text[:ECHO_CHARS].encode("utf-8", "replace").decode() or "(empty)"
     wish = (
         f"That reply cannot be used: {_brief(error)}.\n"
         "Give the whole reply again as one JSON object that fits the schema."

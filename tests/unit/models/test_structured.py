@@ -132,3 +132,16 @@ async def test_a_huge_bad_reply_is_echoed_in_part() -> None:
     with pytest.raises(BadReply):
         await ask(model, ASK, Count)
     assert len(model.requests[1].messages[1].content) < 10_000
+
+
+async def test_a_broken_character_of_a_bad_reply_does_not_stop_the_second_question() -> None:
+    model = ScriptedModel(lambda request: "half a pair: \ud800!")
+    with pytest.raises(BadReply):
+        await ask(model, ASK, Count)
+    echo = model.requests[1].messages[1].content
+    assert echo.encode("utf-8") == b"half a pair: ?!"
+
+
+def test_a_thought_inside_a_whole_objects_text_is_left_there() -> None:
+    text = '{"n": 3, "note": "write <think>so</think> here"}'
+    assert json_object(f" {text}\n") == text

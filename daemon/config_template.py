@@ -54,6 +54,9 @@ model = {optimizer_model}
 # gate_metric = {gate}  # or "soft", "mixed"
 # seed = {d_train.seed}
 
+# What a run, a step or a day may spend is [budget.run], [budget.step], [budget.day]: attempts, tokens, usd, minutes.
+# `honed estimate` says beforehand what a run takes and how many steps such a cap buys.
+
 [sandbox]
 # engine = "auto"       # docker, else bubblewrap
 # workers = {d_sandbox.workers}           # attempts at the same time

@@ -6,10 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from daemon.budget.capped import CappedPurse
+from daemon.budget.purse import OpenPurse
 from daemon.config import SIMULATED, Config, ConfigError, ModelSection, PriceSection, load_config
+from daemon.config_train import BudgetSection
 from daemon.demo.server import SimulatedModel
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import AttemptKey, RunRecord
+from daemon.journal.sqlite import SqliteJournal
 from daemon.rollouts.progress import Silent
-from daemon.wiring import is_simulated, limits_of, open_parts, owner_id, price_from, upstream_of
+from daemon.wiring import (
+    close_stale_evaluations,
+    is_simulated,
+    limits_of,
+    open_parts,
+    owner_id,
+    price_from,
+    upstream_of,
+)
 from sandboxes.gateway.policy import Price
 from sandboxes.sandbox import MIB
 from tests.support.projects import chat_project, demo_project
@@ -106,10 +120,35 @@ async def test_a_dead_process_s_scratch_is_gone_and_the_next_one_has_its_own(
         assert list((config.file.parent / ".honed" / "scratch").iterdir()) == []
 
 
-async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path) -> None:
-    from daemon.journal.records import AttemptKey, RunRecord
-    from daemon.journal.sqlite import SqliteJournal
+async def test_a_killed_evaluation_is_closed_and_a_training_stays_open() -> None:
+    journal = MemoryJournal()
+    for run_id, fingerprint in (("r1", "sha256:f"), ("e1", "eval selection"), ("e2", "eval test")):
+        await journal.open_run(RunRecord(run_id, fingerprint, "s", "c", "open", 0.0))
+    await journal.end_run("e2", "done")
+    await close_stale_evaluations(journal)
+    await close_stale_evaluations(journal)
+    assert [run.state for run in await journal.find_runs()] == ["open", "failed", "done"]
 
+
+async def test_a_budget_without_caps_is_an_open_purse_and_the_verb_that_trains_nothing_heeds_the_day_alone(
+    tmp_path: Path,
+) -> None:
+    project = load_config(demo_project(tmp_path / "p", chat=True) / "honed.toml")
+    async with open_parts(project, Silent()) as parts:
+        assert isinstance(parts.purse, OpenPurse)
+        assert set(parts.models) == {"target", "optimizer"}
+    budget = BudgetSection.model_validate({"run": {"attempts": 1}, "day": {"tokens": 2}})
+    capped = project.model_copy(update={"budget": budget})
+    async with open_parts(capped, Silent()) as parts:
+        assert isinstance(parts.purse, CappedPurse)
+        assert parts.purse.budget == budget
+    async with open_parts(capped, Silent(), optimizer=False) as parts:
+        assert isinstance(parts.purse, CappedPurse)
+        assert parts.purse.budget == BudgetSection.model_validate({"day": {"tokens": 2}})
+        assert set(parts.models) == {"target"}
+
+
+async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path) -> None:
     project = load_config(demo_project(tmp_path / "p", chat=True) / "honed.toml")
     journal = SqliteJournal(project.file.parent / ".honed" / "journal.sqlite")
     await journal.open_run(RunRecord("r1", "f", "s", "c", "open", 0.0))

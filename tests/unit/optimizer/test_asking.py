@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from daemon.budget.purse import OpenPurse, Spend
+from daemon.budget.reached import BudgetReached
+from daemon.budget.totals import Payer
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.asking import Answer, Optimizer
@@ -118,3 +123,47 @@ async def test_the_second_asking_keeps_the_shared_beginning() -> None:
     first, second = client.requests
     assert second.messages[0] == first.messages[0]
     assert [message.role for message in second.messages] == ["user", "assistant", "user"]
+
+
+class Asked(OpenPurse):
+    """Remembers who asked and what it used; refuses if told to."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        super().__init__()
+        self.refuse = refuse
+        self.spent: list[tuple[str, int]] = []
+
+    @asynccontextmanager
+    async def spending(self, payer: Payer) -> AsyncIterator[Spend]:
+        if self.refuse:
+            raise BudgetReached("day", "usd", 5.0, 5.25)
+        spend = Spend()
+        yield spend
+        self.spent.append((payer, spend.usage.tokens))
+
+
+async def test_the_budget_is_asked_before_a_request_and_told_after_it() -> None:
+    client, memory, purse = scripted(GOOD), await journal(), Asked()
+    optimizer = Optimizer(client, memory, "r1", purse=purse)
+    for _ in range(2):
+        await optimizer.ask("1/rank/0", "rank", RankReply, system="s", user="u")
+    assert purse.spent == [("optimizer", 120)], "what is read back costs nothing"
+    [reply] = await memory.replies("r1")
+    assert reply.reply["model"] == "optimizer-1"
+
+
+async def test_a_reply_that_cannot_be_used_is_paid_all_the_same() -> None:
+    client, memory, purse = scripted("no json"), await journal(), Asked()
+    answer = await Optimizer(client, memory, "r1", purse=purse).ask("1/rank/0", "rank", RankReply, system="s", user="u")
+    assert answer.reply is None
+    assert purse.spent == [("optimizer", answer.usage.tokens)]
+    assert answer.usage.tokens >= 120
+
+
+async def test_what_may_not_be_paid_is_not_asked() -> None:
+    client, memory = scripted(GOOD), await journal()
+    optimizer = Optimizer(client, memory, "r1", purse=Asked(refuse=True))
+    with pytest.raises(BudgetReached, match=r"\[budget.day\] usd = 5.00 is used up \(5.25\)"):
+        await optimizer.ask("1/rank/0", "rank", RankReply, system="s", user="u")
+    assert client.requests == []
+    assert await memory.replies("r1") == ()

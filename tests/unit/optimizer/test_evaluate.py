@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.budget.purse import OpenPurse
 from daemon.optimizer.evaluate import evaluate
 from daemon.optimizer.gates.rule import GateRule
 from daemon.rollouts.stop import RunStopped
@@ -68,3 +69,13 @@ async def test_a_stopped_evaluation_keeps_what_it_has_and_says_it_failed(tmp_pat
     assert [run.state for run in await world.journal.find_runs()] == ["failed"]
     report = await evaluate(world.rollouts(), world.journal, make_skill(), world.tasks)
     assert report.reused == 2
+
+
+async def test_an_evaluation_is_journaled_under_the_skills_path_and_says_who_worked(tmp_path: Path) -> None:
+    world = made(tmp_path)
+    purse = OpenPurse(world.journal)
+    for skill in (make_skill(), None):
+        await evaluate(world.rollouts(), world.journal, skill, world.tasks, path="skills/demo", purse=purse)
+    runs = await world.journal.find_runs("skills/demo")
+    assert [run.fingerprint for run in runs] == ["eval selection", "eval selection"]
+    assert [span.run_id for span in await world.journal.spans()] == [run.run_id for run in runs]

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from daemon.budget.reached import BudgetReached
 from daemon.rollouts.parallel import SingleFlight, ordered
 
 
@@ -37,6 +38,43 @@ async def test_the_first_failure_ends_the_others() -> None:
     with pytest.raises(LookupError, match="this one"):
         await ordered([waits(), fails(), waits()])
     assert ended == ["waits", "waits"]
+
+
+async def test_what_the_budget_refuses_ends_none_of_the_others() -> None:
+    ended: list[int] = []
+
+    async def runs(turns: int) -> int:
+        ended.append(await later(turns, turns))
+        return turns
+
+    async def refused() -> int:
+        raise BudgetReached("run", "attempts", 1, 1)
+
+    with pytest.raises(BudgetReached, match="attempts = 1"):
+        await ordered([runs(9), refused(), runs(3), refused()])
+    assert ended == [3, 9]
+
+
+async def test_a_failure_ends_the_others_after_a_refusal_too_and_is_what_is_raised() -> None:
+    ended: list[str] = []
+
+    async def waits() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waits")
+        return 1
+
+    async def refused() -> int:
+        raise BudgetReached("run", "attempts", 1, 1)
+
+    async def fails() -> int:
+        await later(1, 4)
+        raise LookupError("this one")
+
+    with pytest.raises(LookupError, match="this one"):
+        await ordered([refused(), waits(), fails()])
+    assert ended == ["waits"]
 
 
 async def test_cancelling_the_whole_cancels_the_parts() -> None:

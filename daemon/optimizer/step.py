@@ -172,6 +172,7 @@ class Step:
         skill, limits = self.state.skill, self._limits(self._found["budget"])
         mended = await repaired(self.tools.optimizer, skill, chosen, limits, f"{self.plan.step}/repair/0")
         self._note(mended.notes, mended.usage)
+        self._found["proposed"] = mended.among(self._found["proposed"], chosen)
         reasons = [(edit, "" if edit in chosen else self._refusal(edit, limits)) for edit in mended.edits]
         self._refuse([row for row in reasons if row[1]])
         edits = tuple(edit for edit, reason in reasons if not reason)

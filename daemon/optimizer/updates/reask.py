@@ -37,6 +37,11 @@ class Repaired:
     notes: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
+    def among(self, proposed: Sequence[Edit], sent: Sequence[Edit]) -> tuple[Edit, ...]:
+        """What was proposed, with each corrected edit in the place of the one that was `sent` in."""
+        corrected = dict(zip(sent, self.edits, strict=True))
+        return tuple(corrected.get(edit, edit) for edit in proposed)
+
 
 def _never(edit: Edit) -> str:
     return ""

@@ -172,6 +172,7 @@ async def test_an_edit_that_misses_is_asked_for_again_once(tmp_path: Path) -> No
     assert len(made.client.asked("repair")) == 1
     assert [step.outcome for step in report.steps] == ["accepted"]
     assert "sent back (target_missing) and then applied" in " ".join(report.steps[0].notes)
+    assert [(fate.edit.target, fate.fate) for fate in report.edits] == [("- keep", "accepted")]
     assert (await made.history.read(made.history.branch)).text.endswith("- keep\n- rule-a\n- rule-b\n")
 
 

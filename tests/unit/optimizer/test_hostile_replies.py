@@ -10,10 +10,13 @@ import pytest
 
 from daemon.config_train import TrainSection
 from harnesses.models.client import ModelRequest
+from skills_repo.skill import Skill
 from skills_repo.validate import validate
+from tests.support.hostile import BODIES, EDITS, RULES, SKILL
 from tests.support.optimizer import ScriptedOptimizer, World, WorldHarness, edit, make_skill, reflection, task_set
 
 GOOD = reflection(edit("- rule-a"))
+KEEP = make_skill("- keep")
 
 
 def without(key: str) -> dict[str, Any]:
@@ -68,16 +71,16 @@ HARMFUL: dict[str, dict[str, Any]] = {
 }
 
 
-def world(folder: Path, answer: Any) -> World:
+def world(folder: Path, answer: Any, *, skill: Skill = KEEP, **train: Any) -> World:
     """One train task that fails; a candidate can only be accepted by mending it."""
 
     def reply(request: ModelRequest) -> Any:
         return answer if isinstance(answer, str | dict) else json.dumps(answer)
 
     tasks = task_set(1, 2, 0)
-    knobs = TrainSection(epochs=1, batch=1)
+    knobs = TrainSection(**{"epochs": 1, "batch": 1, **train})
     harness = WorldHarness({task.id: ["rule-a"] for task in tasks.tasks})
-    return World(folder, harness, tasks, ScriptedOptimizer(reply), skill=make_skill("- keep"), train=knobs)
+    return World(folder, harness, tasks, ScriptedOptimizer(reply), skill=skill, train=knobs)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
@@ -109,3 +112,54 @@ async def test_beside_a_harmful_edit_the_good_one_still_counts(tmp_path: Path, n
     skill = await made.history.read(made.history.branch)
     validate(skill)
     assert skill.text == make_skill("- keep").text + "\n- rule-a\n"
+
+
+def whole(body: str) -> Any:
+    """An optimizer of both rewriting modes that writes this body, whoever asks."""
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        row = {"type": "clarify", "title": "t", "instruction": "i", "motivation": "m", "evidence": []}
+        patterns: dict[str, Any] = {"patterns": []} if request.schema_name.endswith("failures") else {}
+        reasons = {"reasoning": "", **patterns}
+        if request.schema_name.startswith("suggest"):
+            return {**reasons, "suggestions": [row]}
+        if request.schema_name == "repair_body":
+            return {**reasons, "body": body}
+        evidence: dict[str, Any] = {} if request.schema_name == "rewrite" else {"evidence": []}
+        return {**reasons, "summary": "s", "body": body, **evidence}
+
+    return reply
+
+
+@pytest.mark.parametrize("mode", ["suggestions", "rewrite"])
+@pytest.mark.parametrize("name", [*sorted(BODIES)[::6], "the whole file", "fenced", "an order", "thinking"])
+async def test_a_harmful_body_ends_in_the_report_and_nowhere_else(tmp_path: Path, mode: str, name: str) -> None:
+    made = world(tmp_path, "", skill=SKILL, update_mode=mode)
+    made.client.reply = whole(BODIES[name])
+    report = await made.training().run()
+    assert [step.outcome for step in report.steps] == ["no_change"]
+    [fate] = report.edits
+    assert fate.fate in {"skipped", "refused"}
+    assert fate.reason
+    assert report.commits == ()
+
+
+@pytest.mark.parametrize("mode", ["suggestions", "rewrite"])
+async def test_a_good_body_is_one_commit_with_all_that_is_protected_as_it_was(tmp_path: Path, mode: str) -> None:
+    made = world(tmp_path, "", skill=SKILL, update_mode=mode)
+    made.client.reply = whole("# demo\n\n" + "\n".join(RULES) + "\n- rule-a\n")
+    report = await made.training().run()
+    assert [step.outcome for step in report.steps] == ["accepted"]
+    assert len(report.commits) == 1
+    after = await made.history.read(made.history.branch)
+    validate(after)
+    assert after.text == SKILL.text.replace(RULES[-1], f"{RULES[-1]}\n- rule-a")
+
+
+@pytest.mark.parametrize("name", sorted(EDITS)[::5])
+async def test_in_a_whole_run_a_harmful_edit_is_told_with_its_reason(tmp_path: Path, name: str) -> None:
+    made = world(tmp_path, reflection(EDITS[name]), skill=SKILL)
+    report = await made.training().run()
+    assert [step.outcome for step in report.steps] == ["no_change"]
+    assert [fate.fate in {"skipped", "refused"} and bool(fate.reason) for fate in report.edits] == [True]
+    assert report.commits == ()

@@ -24,7 +24,7 @@ _CAPITAL = r"[^\W\d_a-z][\w'\u2019.-]{0,40}"
 _CAPITALS = re.compile(rf"{_CAPITAL}(?:[ ](?:(?:of|the|and|de|van|von|la|le|du) ){{0,2}}{_CAPITAL}){{0,5}}")
 _QUOTED = re.compile(r"[\"“”]([^\"“”\n]{3,80})[\"“”]|(?<!\w)['‘]([^'‘’\n]{3,80})['’](?!\w)|`([^`\n]{3,80})`")  # noqa: RUF001
 _IDENTIFIER = re.compile(
-    r"\b(?=\w*_|[\w-]*\d)[A-Za-z][\w-]{3,60}\b|\b[a-z]+[A-Z]\w{2,40}\b|\b[A-Z][a-z]+[A-Z]\w{2,40}\b"
+    r"\b(?=\w{0,60}_|[\w-]{0,60}\d)[A-Za-z][\w-]{3,60}\b|\b[a-z]+[A-Z]\w{2,40}\b|\b[A-Z][a-z]+[A-Z]\w{2,40}\b"
 )
 _CELLS = re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")
 _LONG = re.compile(r"\d[\d.,]{2,40}")

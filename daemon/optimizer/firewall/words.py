@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from skills_repo.hidden import is_hidden
 
@@ -62,12 +63,7 @@ def split(text: str) -> Words:
     """Cut a text into words."""
     text = clean(text)
     found = list(_WORD.finditer(text))
-    folded: dict[str, str] = {}
-    for match in found:
-        word = match[0]
-        if word not in folded:
-            folded[word] = fold(word)
-    return Words(text, tuple(folded[match[0]] for match in found), tuple(match.span() for match in found))
+    return Words(text, tuple(fold(match[0]) for match in found), tuple(match.span() for match in found))
 
 
 def split_code(text: str) -> Words:
@@ -100,6 +96,7 @@ def _piled(text: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=100_000)
 def fold(word: str) -> str:
     """One word as it is compared."""
     if word[0].isdigit() and not word.isalnum():

@@ -12,9 +12,8 @@ from daemon.optimizer.firewall import Firewall
 from daemon.tasks.load import load_tasks
 from daemon.tasks.task import TaskSet
 from skills_repo.edits import Edit, Op
-from tests.support.optimizer import make_skill, make_task
 from tests.unit.optimizer.firewall.samples import GENERAL, LEAKING
-from tests.unit.optimizer.firewall.world import SKILL, firewall, task
+from tests.unit.optimizer.firewall.world import SKILL, firewall, make_skill, make_task, task
 
 IDEAS = (*(idea for failure in FAILURES for idea in failure.ideas), *HABITS_KEPT.values())
 

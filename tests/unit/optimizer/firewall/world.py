@@ -7,11 +7,24 @@ import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from daemon.optimizer.firewall import Firewall
-from daemon.tasks.task import ScorerSpec, Task, TaskSet
-from tests.support.optimizer import make_skill, make_task
+from daemon.tasks.task import ScorerSpec, Split, Task, TaskSet
+from skills_repo.skill import Skill
 from tests.support.tasks import book
+
+
+def make_skill(*lines: str) -> Skill:
+    """A skill with these lines in its body."""
+    head = "---\nname: demo\ndescription: A skill for tests.\n---\n\n# demo\n"
+    return Skill("demo", {"SKILL.md": (head + "".join(f"{line}\n" for line in lines)).encode()})
+
+
+def make_task(task_id: str, split: Split = "train", **fields: Any) -> Task:
+    """A task with a text answer."""
+    return Task(**{"id": task_id, "split": split, "prompt": "p", "scorer": ScorerSpec("exact_match"), **fields})
+
 
 SKILL = make_skill("- Open the workbook with openpyxl first.", "- Give one answer.")
 CHECK = """\

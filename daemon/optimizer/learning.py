@@ -12,6 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from daemon.budget.reached import BudgetReached
 from daemon.optimizer.batches import Cutter, Minibatch, StepPlan, batch_order, in_order
 from daemon.optimizer.settings import Knobs
 from daemon.rollouts.parallel import ordered
@@ -60,7 +61,10 @@ class Learning(Generic[B]):
     _failed: bool = False
 
     async def run(self) -> Learned[B]:
-        """All of it; raises `RunStopped` when every job still running has been ended."""
+        """All of it; raises `RunStopped` when every job still running has been ended.
+
+        `BudgetReached` is raised when every job that was begun has come to its end.
+        """
         try:
             batches = await ordered(self._batch(ordinal, batch) for ordinal, batch in enumerate(self.plan.batches))
             cut = in_order(one for _, minibatches in batches for one in minibatches)
@@ -69,6 +73,9 @@ class Learning(Generic[B]):
                 return Learned(results, cut, ())
             answers = await ordered(self._answer(one) for one in cut)
             return Learned(results, cut, tuple(answers))
+        except BudgetReached:
+            await asyncio.gather(*self._asked.values(), return_exceptions=True)  # paid for: to be read back later
+            raise
         finally:
             await _end(list(self._asked.values()))
 

@@ -177,7 +177,8 @@ class _Loop:
         return state.after_step(decision, candidate)
 
     async def _epoch_end(self, plan: StepPlan, state: State) -> State:
-        """The slow update and the optimizer's notes, from the second epoch on."""
+        """The slow update and the optimizer's notes, from the second epoch on: part of no step's budget."""
+        await self._training.purse.begin_step(0)
         if plan.epoch > 1:
             slow = await self._find(plan.step, "slow_update", SlowUpdateDecision)
             notes = await self._find(plan.step, "meta_skill", MetaSkillDecision)

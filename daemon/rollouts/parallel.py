@@ -55,7 +55,10 @@ def _refused(task: asyncio.Future[T]) -> bool:
 
 
 class Prefix(Generic[T]):
-    """Jobs that run at once and are read in the order given. The first failure, by position, ends the reading."""
+    """Jobs that run at once and are read in the order given. The first failure, by position, ends the reading.
+
+    A job that the budget refuses ends it too, but only when what runs has come to its end: it is paid for.
+    """
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Future[T | None]] = []
@@ -74,12 +77,17 @@ class Prefix(Generic[T]):
                 _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 self._raise_failure()
             self._raise_failure()
+            if task.exception() is not None:  # refused by the budget
+                await self.close()
             result = task.result()
             if result is not None:
                 yield result
 
     async def close(self) -> None:
-        """Let what runs come to its end, start nothing; raises the first failure, by position."""
+        """Let what runs come to its end, start nothing; raises the first failure, by position.
+
+        What the budget refused is no failure: nobody reads it any more.
+        """
         self.closing = True
         if self._tasks:
             await asyncio.wait(self._tasks)
@@ -93,7 +101,7 @@ class Prefix(Generic[T]):
 
     def _raise_failure(self) -> None:
         for task in self._tasks:
-            if task.done() and not task.cancelled() and (failure := task.exception()) is not None:
+            if task.done() and not _refused(task) and (failure := task.exception()) is not None:
                 raise failure
 
 

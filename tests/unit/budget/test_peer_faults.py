@@ -106,6 +106,28 @@ async def test_gepa_409_448_optimizer_replies_in_flight_are_kept_too(tmp_path: P
     assert len(prompts) == len(set(prompts)) > asked, "no question was paid for twice"
 
 
+@pytest.mark.parametrize("tokens", [200, 260, 340, 420])
+async def test_gepa_409_448_reflections_that_run_beside_rollouts_are_finished(tmp_path: Path, tokens: int) -> None:
+    """Every reply that was asked for is journaled, however the end of the budget falls among overlapping work."""
+    world = spending(tmp_path, chaos=tokens)
+    world.client.chaos = random.Random(tokens)
+    with pytest.raises(BudgetReached):
+        await world.process(run={"tokens": tokens}).run()
+    [run] = await world.journal.find_runs()
+    assert len(await world.journal.replies(run.run_id)) == len(world.client.requests)
+    assert await world.journal.unfinished_attempts() == ()
+
+
+async def test_a_step_that_is_used_up_ends_alone_and_the_run_goes_on(tmp_path: Path) -> None:
+    world = spending(tmp_path)
+    report = await world.process(step={"attempts": 4}).run()
+    assert [step.outcome for step in report.steps] == ["budget", "budget"]
+    assert "[budget.step] attempts = 4 is used up (4)" in report.steps[0].reason
+    assert report.test.after is not None, "the run came to its end"
+    [run] = await world.journal.find_runs()
+    assert run.state == "done"
+
+
 async def test_anthropics_1412_a_plan_that_is_burned_in_minutes(tmp_path: Path) -> None:
     """However many workers there are: a cap holds among them, and the estimate comes first."""
     world = spending(tmp_path, workers=24)

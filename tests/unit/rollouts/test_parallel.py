@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from daemon.budget.reached import BudgetReached
-from daemon.rollouts.parallel import SingleFlight, ordered
+from daemon.rollouts.parallel import Prefix, SingleFlight, ordered
 
 
 async def later(value: int, turns: int) -> int:
@@ -143,3 +143,50 @@ async def test_the_last_waiter_takes_the_flight_with_it() -> None:
     second.cancel()
     await asyncio.wait([second])
     assert ended == ["waits"]
+
+
+async def refused() -> int:
+    raise BudgetReached("run", "attempts", 1, 1)
+
+
+async def test_a_refused_job_ends_the_reading_when_what_runs_has_ended() -> None:
+    ended: list[int] = []
+
+    async def runs(turns: int) -> int:
+        ended.append(await later(turns, turns))
+        return turns
+
+    prefix: Prefix[int] = Prefix()
+    prefix.start([runs(6), refused(), runs(9), refused(), runs(12)])
+    read: list[int] = []
+
+    async def reading() -> None:
+        async for value in prefix.read():
+            read[:] = [*read, value]
+
+    with pytest.raises(BudgetReached):
+        await reading()
+    assert read == [6], "what came before it is read all the same"
+    assert ended == [6, 9, 12]
+    assert prefix.closing, "jobs that have not begun are told not to"
+
+
+async def test_whoever_stops_reading_before_a_refused_job_hears_nothing_of_it() -> None:
+    prefix: Prefix[int] = Prefix()
+    prefix.start([later(1, 1), refused()])
+    async for value in prefix.read():
+        assert value == 1
+        break
+    await prefix.close()
+
+
+async def test_a_failure_ends_the_reading_at_once_after_a_refusal_too() -> None:
+    async def fails() -> int:
+        await later(1, 3)
+        raise LookupError("this one")
+
+    prefix: Prefix[int] = Prefix()
+    prefix.start([later(1, 9), refused(), fails()])
+    with pytest.raises(LookupError, match="this one"):
+        await anext(prefix.read())
+    await prefix.cancel()

@@ -11,22 +11,8 @@ import pytest
 
 from tests.support.prompts import GOLDEN, REPLIES, all_prompts, as_text, roles
 
-ELSEWHERE = {
-    "learning_rate",
-    "merge_rewrites",
-    "merge_suggestions",
-    "repair",
-    "repair_body",
-    "rewrite",
-    "rewrite_failures",
-    "rewrite_successes",
-    "suggest_failures",
-    "suggest_successes",
-}
-"""Shown by `updates/test_update_prompts.py`."""
 
-
-@pytest.mark.parametrize("role", [role for role in roles() if role not in ELSEWHERE])
+@pytest.mark.parametrize("role", roles())
 async def test_the_whole_prompt(role: str) -> None:
     asked = await all_prompts()
     assert role in asked, f"add a reply and a scene for {role} to tests/support/prompts.py"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from daemon.demo.chat_tasks import write_chat_demo
+from daemon.demo.demo_set import DemoSet
 from daemon.demo.ideas import FAILURES, HABITS_KEPT
 from daemon.demo.tasks import write_demo
 from daemon.optimizer.firewall import Firewall
@@ -28,8 +31,9 @@ def test_an_edit_that_gives_a_task_away_is_refused(content: str, reason: str) ->
     assert firewall().edit(Edit(Op.APPEND, content=content), SKILL).startswith(reason)
 
 
-def test_every_idea_of_the_demo_goes_on(tmp_path: Path) -> None:
-    demo = write_demo(tmp_path)
+@pytest.mark.parametrize("write", [write_demo, write_chat_demo])
+def test_every_idea_of_the_demo_goes_on(tmp_path: Path, write: Callable[[Path], DemoSet]) -> None:
+    demo = write(tmp_path)
     guard = Firewall.of(load_tasks(demo.tasks))
     reasons = [guard.edit(Edit(Op.APPEND, content=idea.content, rationale=idea.rationale), SKILL) for idea in IDEAS]
     assert set(reasons) == {""}

@@ -311,8 +311,8 @@ class World:
             sleep=no_wait,
         )
 
-    def training(self) -> Training:
-        """A new process over the same journal and history."""
+    def training(self, *, initial: Skill | None = None) -> Training:
+        """A new process over the same journal and history; `initial` is the skill to start from instead."""
         return Training(
             rollouts=self.rollouts(),
             client=self.client,
@@ -320,7 +320,7 @@ class World:
             history=self.history,
             tasks=self.tasks,
             skill="skills/demo",
-            knobs=Knobs(self.train),
+            knobs=Knobs(self.train, initial=initial),
             observer=self.observer,
             clock=lambda: self.now,
         )

@@ -1,0 +1,45 @@
+"""What is not even tried."""
+
+from __future__ import annotations
+
+from daemon.optimizer.firewall import Firewall
+from daemon.optimizer.refusals import Refusals
+from skills_repo.edits import Edit, EditLimits, Op, apply
+from tests.support.optimizer import make_skill, task_set
+
+SKILL = make_skill("- Look first.")
+LIMITS = EditLimits(4, also=frozenset({Op.REWRITE}))
+REFUSALS = Refusals(Firewall.of(task_set(2, 2, 2)))
+
+
+def reason(edit: Edit, rejected: set[tuple[str, str]] | None = None, refusals: Refusals = REFUSALS) -> str:
+    return refusals.edit(edit, SKILL, LIMITS, rejected or set())
+
+
+def test_a_general_rule_may_be_tried() -> None:
+    assert reason(Edit(Op.APPEND, content="- Open the result again and check it.")) == ""
+
+
+def test_credentials_leaks_and_edits_without_effect_are_refused() -> None:
+    assert reason(Edit(Op.APPEND, content="- key: sk-ant-api03-" + "a1B2" * 20)) == "it carries a credential"
+    assert reason(Edit(Op.APPEND, content="- Answer GOLD-selection-01."))
+    assert "GOLD" not in reason(Edit(Op.APPEND, content="- Answer GOLD-selection-01."))
+    assert reason(Edit(Op.REPLACE, target="- Look first.", content="- Look first.")) == "it changes nothing"
+
+
+def test_a_whole_body_is_judged_by_what_is_new_in_it() -> None:
+    assert reason(Edit(Op.REWRITE, content="# demo\n- Look first.\n- Then check.")) == ""
+    assert reason(Edit(Op.REWRITE, content="# demo\n- Look first.\n- Say GOLD-train-00."))
+
+
+def test_an_edit_that_may_wait_for_anothers_text_is_not_refused() -> None:
+    assert reason(Edit(Op.INSERT_AFTER, target="- Not there yet.", content="- More.")) == ""
+
+
+def test_what_was_rejected_on_the_same_skill_is_refused_and_on_another_it_is_not() -> None:
+    edit = Edit(Op.APPEND, content="- Be bold.")
+    candidate = apply(SKILL, [edit], LIMITS).result
+    known = {(SKILL.digest, candidate.digest)}
+    assert reason(edit, known).startswith("already tried on this skill")
+    assert reason(edit, {("sha256:another", candidate.digest)}) == ""
+    assert reason(edit, known, Refusals(REFUSALS.firewall, repeats=False)) == ""

@@ -11,10 +11,14 @@ import aiohttp
 import anthropic
 import openai
 import pytest
+from pydantic import SecretStr
 
 from daemon.demo.server import SimulatedModel
-from daemon.optimizer.prompts.render import render
+from daemon.optimizer.prompts.render import render, render_prompt
 from daemon.optimizer.replies import ReflectReply
+from harnesses.models.client import ChatMessage, ModelRequest
+from harnesses.models.factory import make_client
+from sandboxes.gateway.policy import Upstream
 from tests.support.demo import CLAUDE_LISTED, PROMPT, VALUES, codex_body
 
 TOOL: dict[str, Any] = {"name": "Bash", "description": "d", "input_schema": {"type": "object", "properties": {}}}
@@ -38,6 +42,20 @@ async def openai_sdk(model: SimulatedModel) -> AsyncIterator[openai.AsyncOpenAI]
 async def anthropic_sdk(model: SimulatedModel) -> AsyncIterator[anthropic.AsyncAnthropic]:
     async with anthropic.AsyncAnthropic(base_url=model.anthropic_base_url, api_key="sk-none", max_retries=0) as client:
         yield client
+
+
+async def test_an_optimizer_prompt_in_two_blocks_is_read_as_one(model: SimulatedModel) -> None:
+    """As our own client sends it: the shared beginning is a block of its own, for the prompt cache."""
+    prompt = render_prompt("reflect.user.j2", skill="# S", budget=2, earlier=(), attempts=())
+    target = Upstream("anthropic", model.anthropic_base_url, SecretStr("sk-none"))
+    client = make_client(target, "m")
+    request = ModelRequest("s", (ChatMessage("user", prompt.text, prompt.stable),), schema_name="reflect_failures")
+    try:
+        reply = await client.complete(request)
+    finally:
+        await client.close()
+    assert 0 < prompt.stable < len(prompt.text)
+    assert ReflectReply.model_validate_json(reply.text).edits == []
 
 
 async def test_responses_streamed_and_whole_say_the_same(openai_sdk: openai.AsyncOpenAI) -> None:

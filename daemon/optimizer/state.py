@@ -84,8 +84,8 @@ class State:
         if candidate is None:
             rejected = {(decision.base_digest, decision.candidate_digest)} if verdict.ruling == "rejected" else set()
             current = replace(self.current, pool=verdict.base_pool)
-            if verdict.base_pool != self.current.pool and verdict.before is not None:
-                current = replace(current, score=verdict.before, complete=verdict.n == verdict.of)
+            if verdict.base_pool != self.current.pool and verdict.current is not None:
+                current = replace(current, score=verdict.current, complete=verdict.n == verdict.of)
             best = current if self._is_best else self.best
             return replace(self, current=current, best=best, rejected=self.rejected | rejected)
         current = Standing(candidate, verdict.candidate_pool, verdict.after, verdict.n == verdict.of)

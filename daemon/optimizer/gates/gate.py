@@ -1,51 +1,36 @@
-"""The seam between a step and its gate."""
+"""The seam between a step and its gate, and its three kinds: `paired`, `strict`, `off`.
+
+A verdict is a function of results by task id and trial: the same whatever finished first and however many ran at once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 from daemon.config_train import TrainSection
-from daemon.optimizer.gates.measure import Measured, Selection, measured, measured_in_pairs
-from daemon.optimizer.gates.strict import strict
+from daemon.optimizer.gates.arms import Standing
+from daemon.optimizer.gates.measure import Measured, Selection
+from daemon.optimizer.gates.paired import PairedGate
+from daemon.optimizer.gates.strict import StrictGate
 from daemon.optimizer.gates.verdict import Pool, Verdict
 from skills_repo.skill import Skill
-
-Standing = tuple[Skill, Pool]
-"""A skill and the trials that count for its estimate."""
 
 
 class Gate(Protocol):
     """Judges candidates on the selection split.
 
-    Which trials exist is told by pools, never by what happens to be journaled.
+    Which trials exist is told by pools, never by what happens to be journaled. All raise `RunStopped` when a failure
+    makes going on useless.
     """
 
     async def measure(self, skill: Skill, selection: Selection) -> tuple[Measured, Pool]:
         """The initial skill: what the first candidate has to beat."""
 
     async def judge(self, base: Skill, candidate: Skill, selection: Selection, pool: Pool) -> Verdict:
-        """Whether the candidate is better than its base, of which `pool` is known."""
+        """Whether the candidate is better than its base; `pool` is the base's, from `measure` or a verdict."""
 
     async def report(self, before: Standing, after: Standing, selection: Selection) -> tuple[Measured, Measured]:
         """The figures of a run's end, over the tasks with a score under both skills."""
-
-
-class StrictGate:
-    """One pass under each skill, the greater mean wins (SkillOpt, validation gate)."""
-
-    async def measure(self, skill: Skill, selection: Selection) -> tuple[Measured, Pool]:
-        """One pass."""
-        return measured(await selection.results(skill), selection.rule), Pool(0, 1)
-
-    async def judge(self, base: Skill, candidate: Skill, selection: Selection, pool: Pool) -> Verdict:
-        """One pass under each."""
-        before, after = await selection.results(base), await selection.results(candidate)
-        return replace(strict(before, after, selection.rule), base_pool=Pool(0, 1), candidate_pool=Pool(0, 1))
-
-    async def report(self, before: Standing, after: Standing, selection: Selection) -> tuple[Measured, Measured]:
-        """The passes that were judged."""
-        return measured_in_pairs(await selection.results(before[0]), await selection.results(after[0]), selection.rule)
 
 
 class NoGate:
@@ -68,4 +53,9 @@ class NoGate:
 
 def make_gate(train: TrainSection) -> Gate:
     """The gate of `[train] gate`."""
-    return NoGate() if train.gate == "off" else StrictGate()
+    shorter = train.size_penalty > 0
+    if train.gate == "off":
+        return NoGate()
+    if train.gate == "strict":
+        return StrictGate(shorter_wins=shorter)
+    return PairedGate(train.gate_trials, train.gate_pool, train.gate_error, shorter_wins=shorter)

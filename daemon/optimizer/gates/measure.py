@@ -1,8 +1,9 @@
-"""What a skill scores on a split, and the selection split under each skill, measured once."""
+"""What a skill scores on a split, and the selection split under each skill, each trial measured once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,7 +25,7 @@ class Measured(BaseModel):
     """Share solved."""
     soft: float | None
     n: int
-    """Valid results."""
+    """Tasks with a valid result."""
     of: int
     """Tasks."""
 
@@ -50,19 +51,32 @@ def measured_in_pairs(
 
 
 class Selection:
-    """Results on the selection split by skill digest."""
+    """Results on the selection split by skill and trial. Invalid ones are tried again whenever they are asked again."""
 
     def __init__(self, rollouts: Rollouts, tasks: tuple[Task, ...], run_id: str, rule: GateRule) -> None:
         self._rollouts = rollouts
         self._run_id = run_id
-        self._known: dict[str, tuple[TaskResult, ...]] = {}
+        self._known: dict[tuple[str, int], dict[str, TaskResult]] = {}
         self.tasks = tasks
         self.rule = rule
 
-    async def results(self, skill: Skill) -> tuple[TaskResult, ...]:
-        """By task id, invalid ones among them; those are tried again whenever they are asked for again."""
-        known = self._known.get(skill.digest)
-        if known is None or not all(result.valid for result in known):
-            known = await self._rollouts.score(skill, self.tasks, run_id=self._run_id)
-            self._known[skill.digest] = known
-        return known
+    async def results(
+        self, skill: Skill, trial: int = 0, tasks: Sequence[Task] | None = None
+    ) -> tuple[TaskResult, ...]:
+        """One trial of `tasks` (all of the split), by task id, invalid ones among them."""
+        asked = self.tasks if tasks is None else tasks
+        known = self._known.setdefault((skill.digest, trial), {})
+        missing = [task for task in asked if task.id not in known]
+        found = await self._rollouts.score(skill, missing, run_id=self._run_id, trial=trial) if missing else ()
+        known.update((result.task_id, result) for result in found if result.valid)
+        merged = {result.task_id: result for result in found} | known
+        return tuple(merged[task_id] for task_id in sorted(task.id for task in asked))
+
+    async def stream(self, skill: Skill, trial: int, tasks: Sequence[Task]) -> AsyncGenerator[TaskResult, None]:
+        """One trial of `tasks`, in the order given, each as soon as it is there. Close it when you stop reading."""
+        known = self._known.setdefault((skill.digest, trial), {})
+        async with aclosing(self._rollouts.stream(skill, tasks, run_id=self._run_id, trial=trial)) as results:
+            async for result in results:
+                if result.valid:
+                    known[result.task_id] = result
+                yield result

@@ -8,20 +8,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from daemon.optimizer.gates.measure import Measured
+
 Ruling = Literal["accepted", "rejected", "indecisive"]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Which trials of a skill count for its estimate: trial numbers `first` to `first + count - 1` of every task."""
+    """Which trials of a skill its estimate rests on: numbers `first` to `first + count - 1` of every task.
+
+    The numbers follow from the gate's schedule alone, never from results: an estimate that is topped up only while it
+    looks bad (or good) would not be a fair one.
+    """
 
     first: int = 0
     count: int = 0
+    asked: int = 0
+    """Trial numbers below this may have been seen by a judgement; a fresh one is not."""
 
     @property
-    def end(self) -> int:
-        """The next trial number."""
-        return self.first + self.count
+    def trials(self) -> range:
+        """The trial numbers."""
+        return range(self.first, self.first + self.count)
+
+    @property
+    def fresh(self) -> int:
+        """The first trial number that nobody has seen."""
+        return max(self.asked, self.first + self.count)
 
 
 @dataclass(frozen=True)
@@ -29,9 +42,11 @@ class Look:
     """What was known when the gate looked, and why it went on or stopped."""
 
     trials: int
-    """Trials per task of the candidate so far, at most."""
+    """Most trials of a task of the candidate so far."""
+    tasks: int
+    """Tasks that the candidate was asked so far."""
     attempts: int
-    """Attempts asked so far, both arms."""
+    """Attempts asked for so far, both arms."""
     before: float | None
     after: float | None
     evidence: float | None
@@ -67,26 +82,33 @@ class Verdict:
     n: int
     """Valid pairs."""
     of: int
-    """Tasks asked for."""
+    """Tasks asked for: the whole split, or fewer where the rest could not change the ruling."""
     fixed: tuple[str, ...]
-    """Task ids failed before and solved now."""
+    """Task ids failed before and solved now (in most of their trials)."""
     broken: tuple[str, ...]
-    """Task ids solved before and failed now."""
+    """Task ids solved before and failed now (in most of their trials)."""
     rule: str
     """The rule in words, with its figures."""
     standard_error: float | None = None
-    """Of `delta`, from within-task variance alone; None where one trial each gives none."""
+    """Of `delta`, from the differences between trials of the same task; None where one trial each shows none."""
     evidence: float | None = None
     """The p value of the last look; None for a rule without one."""
     before_trials: int = 0
-    """Most trials per task of the current skill."""
+    """Most trials of a task that `before` rests on."""
     after_trials: int = 0
+    """The same of `after`."""
     looks: tuple[Look, ...] = ()
     rows: tuple[TaskRow, ...] = ()
-    """By task id; tasks that were not asked, or invalid, have None."""
+    """The tasks asked for, by id."""
     before_attempts: int = 0
-    """Attempts of the current skill that this judgement asked for and that no earlier one had."""
+    """Attempts of the current skill that this judgement asked for beyond those it was given."""
     after_attempts: int = 0
+    """Attempts of the candidate that this judgement asked for."""
+    current: float | None = None
+    """The score, over the whole split, of the skill that is current after this verdict, by the trials of its pool:
+    what a report should say."""
+    measured: Measured | None = None
+    """The candidate's figures over the trials that `after` rests on."""
     base_pool: Pool = Pool()
     """Of the current skill, if the candidate is not accepted."""
     candidate_pool: Pool = Pool()

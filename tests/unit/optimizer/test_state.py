@@ -75,7 +75,7 @@ def test_a_rejected_candidate_is_remembered_by_what_it_was_tried_on() -> None:
 
 
 def test_trials_of_a_judgement_are_pooled_and_never_the_luckiest_kept() -> None:
-    verdict = replace(strict(results(1, 0), results(0, 0), RULE), before=0.25, base_pool=Pool(0, 4))
+    verdict = replace(strict(results(1, 0), results(0, 0), RULE), before=0.25, current=0.25, base_pool=Pool(0, 4))
     state = begun(1, 0).after_step(step(verdict), None)
     assert (state.current.score, state.current.pool) == (0.25, Pool(0, 4))
     assert state.best == state.current

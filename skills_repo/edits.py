@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from skills_repo import guarded, rewriting
@@ -39,8 +38,6 @@ __all__ = [
     "Op",
     "apply",
 ]
-
-_BLANK_EDGES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
 
 
 def apply(skill: Skill, edits: Sequence[Edit], limits: EditLimits) -> Applied:
@@ -101,7 +98,7 @@ def _splice(ground: Ground, edit: Edit) -> tuple[Place, str]:
     """The place to replace, and by what (LF line ends)."""
     content = edit.content.replace("\r\n", "\n")
     if edit.op == Op.APPEND:
-        return ground.at_end(_BLANK_EDGES.sub("", content))
+        return ground.at_end(rewriting.trimmed(content))
     place = ground.locate(edit.target)
     if isinstance(place, Miss):
         raise RefusedError(EditStatus(place.value), _where(place, ground, edit.target))

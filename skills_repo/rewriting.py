@@ -20,7 +20,13 @@ SMALL_BODY = 400
 """Characters (blanks not counted) under which a body may shrink to any text at all."""
 WHOLE_BODY = 1_200
 """A rewrite this long is a document of its own, however long the old body was (about 300 tokens)."""
-_BLANK_EDGES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+
+
+def trimmed(content: str) -> str:
+    """Content (LF) without blank lines at its edges; the first line keeps its indentation. In linear time."""
+    blank = _BLANK_LINES.match(content)
+    return content[blank.end() if blank else 0 :].rstrip()
 
 
 def with_body(text: str, content: str) -> str:
@@ -28,8 +34,8 @@ def with_body(text: str, content: str) -> str:
     head = frontmatter.split(text).head
     region = guarded.find(text)
     newline = LineView(text).newline
-    body = _BLANK_EDGES.sub("", content.replace("\r\n", "\n"))
-    if body == _BLANK_EDGES.sub("", written(text).replace("\r\n", "\n")):
+    body = trimmed(content.replace("\r\n", "\n"))
+    if body == trimmed(written(text).replace("\r\n", "\n")):
         return text
     body = body.replace("\n", newline)
     start = head if head.endswith("\n") else head + newline
@@ -82,4 +88,4 @@ def written(text: str) -> str:
 
 
 def _size(text: str) -> int:
-    return sum(not char.isspace() for char in written(text))
+    return len("".join(written(text).split()))

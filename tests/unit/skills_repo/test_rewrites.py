@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -198,6 +200,29 @@ def test_crlf_guidance_equal_to_what_stands_is_no_change() -> None:
     text = skill_text(f"{BODY}\n{guarded.START}\na\nb\n{guarded.END}\n").replace("\n", "\r\n")
     skill = Skill("xlsx", {"SKILL.md": text.encode()})
     assert status(apply(skill, [Edit(Op.SLOW_UPDATE, content="a\nb")], LIMITS)) is EditStatus.NO_CHANGE
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        " " * 19_000 + "x",
+        "\n" * 19_000 + "x",
+        ("x" + " " * 900 + "\n") * 20,
+        "`" * 19_000,
+        "```\n" * 4_000,
+        "---\n" + "a\n" * 9_000,
+        "<" * 19_000,
+        "< think " * 2_000,
+        "x" + "\u00a0" * 19_000 + "y",
+    ],
+    ids=len,
+)
+@pytest.mark.parametrize("op", [Op.REWRITE, Op.APPEND])
+def test_hostile_content_takes_no_time(op: Op, content: str) -> None:
+    started = time.process_time()
+    limits = EditLimits(1, max_edit_chars=20_000, also=LIMITS.also)
+    apply(a_skill(BODY), [Edit(op, content=content)], limits)
+    assert time.process_time() - started < 1
 
 
 # --- whatever comes

@@ -104,38 +104,37 @@ class SuggestionsMode:
 
     async def propose(self, patches: Sequence[Proposals[Suggestion]], context: UpdateContext) -> Proposal:
         """Merge, refuse, rank, rewrite."""
-        context.say("merge", f"{len(patches)} lists of suggestions")
-        made = (context.optimizer, context.skill, context.limits.budget, context.merge_batch, context.step)
-        merged = await MergeTree(MERGE, *made, context.meta_skill).merge(patches)
-        found = merged.patch.edits if merged.patch else ()
-        reasons = [context.refuse(_as_edit(suggestion)) for suggestion in found]
-        left = [suggestion for suggestion, reason in zip(found, reasons, strict=True) if not reason]
-        notes = [
-            f"suggestion «{s.title}» refused: {reason}" for s, reason in zip(found, reasons, strict=True) if reason
-        ]
-        record: dict[str, Any] = {"suggestions": [suggestion.shown() for suggestion in found]}
-        so_far = Proposal(
-            budget=context.limits.budget,
-            reason="merging left no suggestion"
-            if not found
-            else f"every suggestion was refused: {notes[0]}"
-            if notes
-            else "",
-            notes=(*merged.notes, *notes),
-            usage=merged.usage,
-            record=record,
-        )
+        left, so_far = await self._merge(patches, context)
         if not left:
             return so_far
         picked = await context.budget([suggestion.shown() for suggestion in left])
         context.say("rank", f"{len(left)} suggestions, budget {picked.budget or 'none'}")
         ranking = Ranking(context.optimizer, context.skill, context.step, Suggestion.shown, context.meta_skill)
         ranked = await ranking.rank(left, picked.budget)
-        record |= {"chosen": [suggestion.shown() for suggestion in ranked.edits]}
+        record = {**so_far.record, "chosen": [suggestion.shown() for suggestion in ranked.edits]}
         record |= {"learning_rate": picked.record} if picked.record else {}
-        so_far = replace(so_far, budget=picked.budget, reason="")
-        return await self._write(
-            ranked.edits, context, _noted(so_far, (*picked.notes, *ranked.notes), picked.usage + ranked.usage)
+        so_far = replace(so_far, budget=picked.budget, record=record)
+        so_far = _noted(so_far, (*picked.notes, *ranked.notes), picked.usage + ranked.usage)
+        return await self._write(ranked.edits, context, so_far)
+
+    async def _merge(
+        self, patches: Sequence[Proposals[Suggestion]], context: UpdateContext
+    ) -> tuple[list[Suggestion], Proposal]:
+        """The suggestions worth a try; where there is none, the proposal says why."""
+        context.say("merge", f"{len(patches)} lists of suggestions")
+        made = (context.optimizer, context.skill, context.limits.budget, context.merge_batch, context.step)
+        merged = await MergeTree(MERGE, *made, context.meta_skill).merge(patches)
+        found = merged.patch.edits if merged.patch else ()
+        judged = [(suggestion, context.refuse(_as_edit(suggestion))) for suggestion in found]
+        refused = [f"suggestion «{suggestion.title}» refused: {reason}" for suggestion, reason in judged if reason]
+        left = [suggestion for suggestion, reason in judged if not reason]
+        reason = f"every suggestion was refused: {refused[0]}" if refused else "merging left no suggestion"
+        return left, Proposal(
+            budget=context.limits.budget,
+            reason="" if left else reason,
+            notes=(*merged.notes, *refused),
+            usage=merged.usage,
+            record={"suggestions": [suggestion.shown() for suggestion in found]},
         )
 
     async def _write(self, chosen: Sequence[Suggestion], context: UpdateContext, so_far: Proposal) -> Proposal:

@@ -35,8 +35,6 @@ class SkillSection(Section):
     max_chars: int = Field(default=20_000, ge=500)
     initial: str = "existing"
     """What a run starts from: `existing` (the repository's skill), `empty`, or a folder relative to honed.toml."""
-    description: str = ""
-    """Of a skill that `initial = "empty"` brings into being where the repository has none."""
 
 
 class TasksSection(Section):

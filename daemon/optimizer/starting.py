@@ -8,7 +8,7 @@ from pathlib import Path
 from daemon.config import SkillSection
 from skills_repo import frontmatter
 from skills_repo.history import SkillHistory
-from skills_repo.skill import Skill, SkillError, initial_skill, read_folder
+from skills_repo.skill import Skill, read_folder
 from skills_repo.validate import validate
 
 EXISTING, EMPTY = "existing", "empty"
@@ -27,11 +27,6 @@ async def given_skill(section: SkillSection, history: SkillHistory, folder: Path
         skill = Skill(name, given.files)
         validate(skill)
         return skill
-    try:
-        skill = await history.read(await history.base())
-    except SkillError:
-        if not section.description.strip():
-            raise
-        return initial_skill(name, section.description)
+    skill = await history.read(await history.base())
     head = frontmatter.split(skill.text).head
     return skill.with_text(f"{head.rstrip()}\n\n# {name}\n")

@@ -132,8 +132,7 @@ async def test_no_step_touches_the_region(tmp_path: Path) -> None:
         return guided()(request)
 
     made = world(tmp_path, reply, epochs=4)
-    made.harness.needs["selection-00"] = ["never"]
-    made.harness.needs |= {"train-00": ["never"]}  # type: ignore[operator]
+    made.harness.needs = {**made.harness.needs, "selection-00": ["never"], "train-00": ["never"]}
     report = await made.training().run()
     assert [row.status for step in report.steps for row in step.report] == ["touches_guarded"] * 2
     assert guarded.read((await made.history.read(made.history.branch)).text) == GUIDANCE

@@ -16,8 +16,8 @@ from tests.support.optimizer import HEAD, World, WorldHarness, make_skill, task_
 NAMED = Author("honed", "honed@localhost")
 
 
-def section(initial: str = "existing", description: str = "") -> SkillSection:
-    return SkillSection(path="skills/demo", initial=initial, description=description)
+def section(initial: str = "existing") -> SkillSection:
+    return SkillSection(path="skills/demo", initial=initial)
 
 
 def history() -> FakeSkillRepository:

@@ -29,7 +29,12 @@ def run_data(view: RunView) -> dict[str, Any]:
         "fingerprint": {"digest": run.fingerprint, "parts": dict(view.fingerprint)},
         "baseline": view.baseline.payload() if view.baseline else None,
         "steps": [_step_row(view, step.step) for step in view.steps],
-        "epochs": [{"step": d.step, "kind": d.kind, **d.payload} for d in view.epochs],
+        "slow_updates": [
+            {**update.payload(), "commits": list(view.slow_commits.get(update.step, ()))}
+            for update in view.slow_updates
+        ],
+        "meta_skills": [notes.payload() for notes in view.meta_skills],
+        "others": [{"step": d.step, "kind": d.kind, **d.payload} for d in view.others],
         "test": {"reserved": view.test_reserved, **_figures(view)},
         "costs": {"total": cost_data(total), "phases": [cost_data(cost) for cost in by_phase(view.costs)]},
         "wall_s": round(view.wall_s, 2),

@@ -48,6 +48,11 @@ def change(before: float | None, after: float | None) -> str:
     return "-" if before is None and after is None else f"{figure(before)} -> {figure(after)}"
 
 
+def budget_text(budget: int | None) -> str:
+    """How many edits a step might make."""
+    return "unbounded" if budget is None else str(budget)
+
+
 def money(usage: Usage) -> str:
     """What it cost, or that nobody knows."""
     return "price unknown" if usage.usd is None else f"${usage.usd:,.4f}"

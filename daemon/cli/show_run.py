@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from daemon.cli.show_data import sum_of
-from daemon.cli.show_parts import STYLES, change, cost_table, figure, grid, heading, money, safe
+from daemon.cli.show_gate import render_verdict
+from daemon.cli.show_parts import (
+    STYLES,
+    budget_text,
+    change,
+    cost_table,
+    edit_text,
+    figure,
+    grid,
+    heading,
+    money,
+    safe,
+)
 from daemon.readback.costs import by_phase, of_step
 from daemon.readback.find import is_evaluation
 
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from daemon.optimizer.decision import SlowUpdateDecision
     from daemon.readback.run import RunView
 
 
@@ -49,20 +62,55 @@ def _head(console: Console, view: RunView) -> None:
 
 
 def _trained(console: Console, view: RunView) -> None:
-    baseline = view.baseline
-    heading(console, "baseline")
-    if baseline is None or baseline.measured is None:
-        console.print("not measured yet" if baseline is None else "not measured: the gate is off")
-    else:
-        found = baseline.measured
-        trials = f", {baseline.pool.count} trials a task" if baseline.pool.count > 1 else ""
-        console.print(f"{figure(found.score)} on {found.n} of {found.of} selection tasks{trials}")
+    _baseline(console, view)
     if view.steps:
         _steps(console, view)
-    for decision in view.epochs:
+    for update in view.slow_updates:
+        _slow_update(console, view, update)
+    for notes in view.meta_skills:
+        heading(console, f"meta skill after epoch {notes.epoch}")
+        for line in notes.content.splitlines():
+            console.print(safe(line))
+        for note in notes.notes:
+            console.print(safe(f"note: {note}"))
+    for decision in view.others:
         heading(console, f"{decision.kind.replace('_', ' ')} after step {decision.step}")
         _payload(console, decision.payload)
     _test(console, view)
+
+
+def _baseline(console: Console, view: RunView) -> None:
+    heading(console, "baseline")
+    if view.baseline is None:
+        console.print("not measured yet")
+        return
+    found, trials = view.baseline.measured, view.baseline.pool.count
+    if found is None:
+        console.print("not measured: the gate is off")
+    else:
+        often = f", {trials} trials a task" if trials > 1 else ""
+        console.print(f"{figure(found.score)} on {found.n} of {found.of} selection tasks{often}")
+
+
+def _slow_update(console: Console, view: RunView, update: SlowUpdateDecision) -> None:
+    forced = ", forced" if update.forced else ""
+    heading(console, f"slow update after epoch {update.epoch}: {update.outcome.replace('_', ' ')}{forced}")
+    console.print(safe(update.reason))
+    groups = ("improved", "regressed", "persistent_failure", "stable_success")
+    counts = ", ".join(f"{len(getattr(update, group))} {group.replace('_', ' ')}" for group in groups)
+    console.print(safe(f"{len(update.sampled)} train tasks under the skills of two epochs: {counts}"))
+    for group in groups[1:3]:
+        if getattr(update, group):
+            console.print(safe(f"{group.replace('_', ' ')}: {', '.join(getattr(update, group))}"))
+    for row in update.refused:
+        console.print(Text.assemble("refused ", edit_text(row.edit), safe(f": {row.reason}")))
+    for applied in update.report:
+        console.print(Text.assemble(f"{applied.status} ", edit_text(applied.edit)))
+    render_verdict(console, update.verdict)
+    for note in update.notes:
+        console.print(safe(f"note: {note}"))
+    if commits := view.slow_commits.get(update.step):
+        console.print(safe(f"committed {', '.join(sha[:10] for sha in commits)}"))
 
 
 def _steps(console: Console, view: RunView) -> None:
@@ -75,7 +123,7 @@ def _steps(console: Console, view: RunView) -> None:
             str(step.epoch),
             safe(step.outcome.replace("_", " "), STYLES.get(step.outcome, "yellow")),
             f"{len(step.proposed)}/{len(step.chosen)}/{len(step.applied)}",
-            str(step.budget),
+            budget_text(step.budget),
             change(verdict.before, verdict.after) if verdict else "-",
             str(cost.attempts),
             f"{cost.usage.tokens:,}",

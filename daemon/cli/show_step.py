@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from daemon.cli.show_parts import STYLES, change, cost_table, edit_text, figure, grid, heading, money, safe
+from daemon.cli.show_gate import render_verdict
+from daemon.cli.show_parts import (
+    STYLES,
+    budget_text,
+    change,
+    cost_table,
+    edit_text,
+    figure,
+    grid,
+    heading,
+    money,
+    safe,
+)
+from daemon.optimizer.report import edit_fates
 from sandboxes.gateway.policy import Usage
 
 if TYPE_CHECKING:
@@ -32,7 +45,7 @@ def render_step(console: Console, run: RunView, view: StepView) -> None:
         )
     )
     console.print(safe(step.reason))
-    console.print(safe(f"skill {step.base_digest[:19]}, edit budget {step.budget}"))
+    console.print(safe(f"skill {step.base_digest[:19]}, edit budget {budget_text(step.budget)}"))
     _batch(console, view)
     _buffer(console, view)
     _reflections(console, view)
@@ -42,7 +55,7 @@ def render_step(console: Console, run: RunView, view: StepView) -> None:
             for reply in replies:
                 _reply(console, reply)
     _edits(console, step)
-    _gate(console, step)
+    render_verdict(console, step.verdict)
     _rest(console, run, view)
 
 
@@ -119,57 +132,24 @@ def _pattern_row(pattern: Any) -> str:
 
 
 def _edits(console: Console, step: StepDecision) -> None:
-    if not step.proposed:
+    if not (step.proposed or step.report or step.refused):
         return
     heading(
         console, f"edits: {len(step.proposed)} after merging, {len(step.chosen)} chosen, {len(step.applied)} applied"
     )
     table = grid("", "edit", "why")
-    for row in step.refused:
-        table.add_row(Text("refused", style="yellow"), edit_text(row.edit), safe(row.reason))
-    chosen = [(edit.op, edit.target, edit.content) for edit in step.chosen]
-    refused = [(row.edit.op, row.edit.target, row.edit.content) for row in step.refused]
-    for edit in step.proposed:
-        if (edit.op, edit.target, edit.content) not in chosen + refused and not step.report:
-            table.add_row(Text("not tried", style="yellow"), edit_text(edit), safe(step.reason))
-        elif (edit.op, edit.target, edit.content) not in chosen + refused:
-            table.add_row(
-                Text("not chosen", style="yellow"), edit_text(edit), safe(f"over the budget of {step.budget}")
-            )
-    for applied in step.report:
-        status = str(applied.status)
-        detail = safe(applied.detail or applied.edit.rationale)
-        table.add_row(
-            Text(status.replace("_", " "), style=STYLES.get(status, "yellow")), edit_text(applied.edit), detail
-        )
+    for fate in edit_fates([step], {}):
+        if fate.fate in ("refused", "not_chosen"):
+            table.add_row(Text(fate.fate.replace("_", " "), style="yellow"), edit_text(fate.edit), safe(fate.reason))
+    for row in step.report:
+        status = Text(str(row.status).replace("_", " "), style=STYLES.get(str(row.status), "yellow"))
+        table.add_row(status, edit_text(row.edit), safe(row.detail or row.edit.rationale))
     console.print(table)
-
-
-def _gate(console: Console, step: StepDecision) -> None:
-    verdict = step.verdict
-    if verdict is None:
-        return
-    heading(console, f"gate: {verdict.ruling} {change(verdict.before, verdict.after)}")
-    console.print(safe(verdict.rule))
-    if verdict.rows:
-        table = grid("task", "before", "trials", "after", "trials", "")
-        for row in verdict.rows:
-            marks = [
-                *(["fixed"] if row.id in verdict.fixed else []),
-                *(["broken"] if row.id in verdict.broken else []),
-                *(["protected"] if row.protect else []),
-            ]
-            before, after = figure(row.before), figure(row.after)
-            table.add_row(safe(row.id), before, str(row.before_trials), after, str(row.after_trials), ", ".join(marks))
-        console.print(table)
-    else:
-        for name, ids in (("fixed", verdict.fixed), ("broken", verdict.broken)):
-            if ids:
-                console.print(safe(f"{name}: {', '.join(ids)}"))
-    for number, look in enumerate(verdict.looks, start=1):
-        evidence = "" if look.evidence is None else f", p = {look.evidence:.4f}"
-        score = change(look.before, look.after)
-        console.print(safe(f"look {number}: {look.attempts} attempts, {score}{evidence}: {look.reason}"))
+    if step.shares:
+        shares = ", ".join(f"{share:+.3f}" for share in step.shares)
+        console.print(safe(f"what each applied edit carries: {shares}"))
+    for name, value in step.record.items():
+        console.print(safe(f"{name}: {json.dumps(value, ensure_ascii=False)}", width=600))
 
 
 def _rest(console: Console, run: RunView, view: StepView) -> None:

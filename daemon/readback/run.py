@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from daemon.budget.capped import STEP_BEGAN
 from daemon.budget.totals import seconds
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptRow, Decision, ReplyRecord, RunRecord
-from daemon.optimizer.decision import BaselineDecision, StepDecision
+from daemon.optimizer.decision import BaselineDecision, MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.readback.costs import Cost, costs
 
 M = TypeVar("M", bound=BaseModel)
 
-_OWN = frozenset({"baseline", "step", "commits", "test_reserved", "final", "step_began"})
+_OWN = frozenset(
+    {"baseline", "step", "commits", "slow_update", "slow_update_commits", "meta_skill", "test_reserved", "final"}
+    | {STEP_BEGAN}
+)
 """Kinds of decisions that have a place of their own; all others are told as they are."""
 
 
@@ -34,8 +38,11 @@ class RunView:
     steps: tuple[StepDecision, ...]
     commits: Mapping[int, tuple[str, ...]]
     """By step, oldest first."""
-    epochs: tuple[Decision, ...]
-    """Slow updates, meta skills and whatever else was decided, in order."""
+    slow_updates: tuple[SlowUpdateDecision, ...]
+    slow_commits: Mapping[int, tuple[str, ...]]
+    meta_skills: tuple[MetaSkillDecision, ...]
+    others: tuple[Decision, ...]
+    """Whatever else was decided, in order."""
     test_reserved: bool
     final: Mapping[str, Any] | None
     """The sealed test's figures: `before` and `after`."""
@@ -69,8 +76,11 @@ async def read_run(journal: Journal, run: RunRecord) -> RunView:
         run=run,
         baseline=lenient(BaselineDecision, baseline[0].payload) if baseline else None,
         steps=tuple(lenient(StepDecision, d.payload) for d in decisions if d.kind == "step"),
-        commits={d.step: tuple(d.payload.get("commits", ())) for d in decisions if d.kind == "commits"},
-        epochs=tuple(d for d in decisions if d.kind not in _OWN),
+        commits=_commits(decisions, "commits"),
+        slow_updates=tuple(lenient(SlowUpdateDecision, d.payload) for d in decisions if d.kind == "slow_update"),
+        slow_commits=_commits(decisions, "slow_update_commits"),
+        meta_skills=tuple(lenient(MetaSkillDecision, d.payload) for d in decisions if d.kind == "meta_skill"),
+        others=tuple(d for d in decisions if d.kind not in _OWN),
         test_reserved=any(d.kind == "test_reserved" for d in decisions),
         final=final[0].payload if final else None,
         attempts=attempts,
@@ -80,3 +90,7 @@ async def read_run(journal: Journal, run: RunRecord) -> RunView:
         wall_s=seconds(spans),
         processes=len(spans),
     )
+
+
+def _commits(decisions: Iterable[Decision], kind: str) -> Mapping[int, tuple[str, ...]]:
+    return {d.step: tuple(d.payload.get("commits", ())) for d in decisions if d.kind == kind}

@@ -116,7 +116,9 @@ def _counting(rows: Sequence[AttemptRow], run_id: str) -> AttemptRow | None:
 
 
 def _minibatch_tasks(run: RunView, decision: StepDecision, batch: Sequence[BatchRow]) -> Mapping[str, tuple[str, ...]]:
-    """Which tasks each minibatch held, by its place: cut again, since cutting is seeded."""
+    """Which tasks each minibatch held, by its place; cut again (it is seeded) where that is not written down."""
+    if decision.minibatches:
+        return dict(decision.minibatches)
     size, seed = (_number(run.fingerprint.get(f"train.{key}")) for key in ("minibatch", "seed"))
     if size is None or seed is None:
         return {}

@@ -29,6 +29,7 @@ async def test_a_run_is_read_back_whole(tmp_path: Path) -> None:
     made = world(tmp_path)
     view = await trained(made)
     assert view.baseline is not None
+    assert view.baseline.measured is not None
     assert view.baseline.measured.of == 4
     assert [step.step for step in view.steps] == [1, 2]
     assert view.fingerprint["train.batch"] == "4"
@@ -177,17 +178,46 @@ async def test_text_from_models_is_neutralised(tmp_path: Path) -> None:
         assert "\u202e" not in text
 
 
+async def test_slow_updates_and_meta_skills_are_told(tmp_path: Path) -> None:
+    knobs = KNOBS.model_copy(update={"epochs": 2, "slow_update": "gated", "meta_skill": True, "slow_update_samples": 4})
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        if request.schema_name == "slow_update":
+            return {"reasoning": "why not", "guidance": "- keep a \x1b[2J ledger"}
+        if request.schema_name == "meta_skill":
+            return {"reasoning": "r", "notes": "small edits held up"}
+        return sensible(request)
+
+    made = world(tmp_path, train=knobs, client=ScriptedOptimizer(reply))
+    made.harness.needs = {**made.harness.needs, "selection-00": ["never"], "train-00": ["never"]}
+    view = await trained(made)
+    assert view.slow_updates
+    [update] = view.slow_updates
+    text = drawn(lambda console: render_run(console, view))
+    assert f"slow update after epoch 2: {update.outcome.replace('_', ' ')}" in text
+    assert f"{len(update.sampled)} train tasks under the skills of two epochs" in text
+    assert "\x1b" not in text
+    data = run_data(view)
+    assert data["slow_updates"][0]["sampled"] == list(update.sampled)
+    assert {cost.phase for cost in view.costs} >= {"optimizer: slow update"}
+    assert sum(cost.attempts for cost in view.costs) == sum(made.harness.runs.values())
+
+
 async def test_decisions_of_other_kinds_and_with_unknown_fields_are_told(tmp_path: Path) -> None:
     made = world(tmp_path)
     view = await trained(made)
     run_id = view.run.run_id
+    meta = {"step": 2, "epoch": 1, "content": "small \x1b[2J edits\nheld up", "from_the_future": 1}
     note = {"when": 1.0, "text": "keep \x1b[2J ledgers", "groups": {"improved": ["train-00"]}}
-    await made.journal.save_decision(Decision(run_id, 2, "meta_skill", note))
+    await made.journal.save_decision(Decision(run_id, 2, "meta_skill", meta))
+    await made.journal.save_decision(Decision(run_id, 2, "curriculum", note))
     view = await viewed(made)
     text = drawn(lambda console: render_run(console, view))
-    assert "meta skill after step 2" in text
+    assert "meta skill after epoch 1" in text
+    assert "small \N{REPLACEMENT CHARACTER}[2J edits" in text
+    assert "curriculum after step 2" in text
     assert "keep \N{REPLACEMENT CHARACTER}[2J ledgers" in text
-    assert run_data(view)["epochs"] == [{"step": 2, "kind": "meta_skill", **note}]
+    assert run_data(view)["others"] == [{"step": 2, "kind": "curriculum", **note}]
     newer = {**view.steps[0].payload(), "from_the_future": 1}
     assert lenient(StepDecision, newer) == view.steps[0]
 

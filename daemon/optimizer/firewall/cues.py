@@ -28,7 +28,8 @@ _RULES = (
     re.compile(
         rf"(?i)\b(?:should|must|ought\sto)\s(?:be|have\sbeen|equal|read|say|contain|match)\s{{1,4}}(?P<value>{_VALUE})"
     ),
-    re.compile(rf"(?:==|!=|=~|≠|\bis\snot|\bequal\sto)\s{{0,4}}(?P<value>{_VALUE}|\S{{1,400}})"),
+    re.compile(rf"(?:==|!=|=~|≠)\s{{0,4}}(?P<value>{_VALUE}|\S{{1,400}})"),
+    re.compile(rf"(?i)\b(?:is\snot|equals?(?:\sto)?)\s{{1,4}}(?P<value>{_VALUE})"),
     re.compile(rf"(?i)(?:\binstead\sof|\brather\sthan|\bdiffers?\sfrom)\s{{1,4}}(?P<value>{_VALUE})"),
     re.compile(rf"(?i)(?P<value>{_VALUE})\s{{1,4}}(?:is|was|were)?\s?\b(?:expected|wanted|required)\b"),
     re.compile(
@@ -36,7 +37,9 @@ _RULES = (
         r"(?P<value>[^\n]{1,2000})"
     ),
 )
-_PATTERN = re.compile(r"\\[dwsbDWSB]|\[\^?[^\]\s]{1,40}\][+*?{]|\(\?[:=!<iP]|\.[*+]|\{\d{1,4},?\d{0,4}\}|^\^\S|\S\$$")
+_PATTERN = re.compile(
+    r"\\[dwsbDWSB]|\[\^?[^\]\s]{1,40}\][+*?{]|\(\?[:=!<iP]|\.[*+]|\{\d{1,4},?\d{0,4}\}|^\^\S|[^\w\s]\$$"
+)
 
 
 def told(text: str) -> Iterator[tuple[int, int]]:

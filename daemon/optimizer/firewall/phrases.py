@@ -6,6 +6,7 @@ is found in "port-alder", "PortAlder" and "P o r t  A l d e r", while "port" is 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -30,7 +31,7 @@ class Phrases:
     """Phrases by their letters and digits."""
 
     splits: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
-    _lengths: dict[str, set[int]] = field(default_factory=dict)
+    _lengths: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, words: tuple[str, ...]) -> str:
         """Take in a phrase; gives its key, or "" if it is too short or too long to be looked for."""
@@ -38,7 +39,9 @@ class Phrases:
         if not SHORTEST <= len(key) <= LONGEST:
             return ""
         self.splits.setdefault(key, set()).add(words)
-        self._lengths.setdefault(key[:_PREFIX], set()).add(len(key))
+        lengths = self._lengths.setdefault(key[:_PREFIX], [])
+        if len(key) not in lengths:
+            insort(lengths, len(key))
         return key
 
     def find(self, text: Words) -> Iterator[Hit]:

@@ -17,7 +17,7 @@ from daemon.tasks.task import TaskSet
 from tests.unit.optimizer.firewall.world import SKILL, firewall, make_task, task
 
 MIB = 1_000_000
-LONG = 60_000
+LONG = 30_000
 BAD = {
     "one word": "a",
     "numbers": "1,",
@@ -36,8 +36,8 @@ BAD = {
     "names": "Abc and ",
     "lines": "expected: 4\n",
 }
-SECONDS = 60.0
-"""On a slow and busy machine; a pass that is quadratic takes minutes for `LONG` and hours for `MIB`."""
+SECONDS = 30.0
+"""On a slow and busy machine; a pass that is quadratic takes a minute for `LONG` and hours for `MIB`."""
 
 
 @pytest.mark.parametrize("piece", BAD.values(), ids=BAD)
@@ -54,7 +54,6 @@ def test_a_million_characters_of_prose_are_searched_to_their_end() -> None:
     text = "the rows of the table are read and written back one by one; " * (MIB // 60) + "It is Port Alder."
     start = time.process_time()
     assert firewall().outgoing(text, task("ship")).endswith(f"It is {WITHHELD}.")
-    assert firewall().text(text, SKILL) == "carries a gold answer"
     assert time.process_time() - start < SECONDS
 
 

@@ -51,6 +51,10 @@ RUBRIC = (
     "failed: test_total_row, test_header",
     "expected a number, but a sentence was given",
     "the task's checks did not all pass",
+    "output.xlsx is not a workbook",
+    "the header row is not there, and the order is not equal to that of the input",
+    "row 3 should be empty and must match the header; nothing was wanted below",
+    "amounts are in US$, paths in C:/temp",
 )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from daemon.config_train import TrainSection
 from daemon.optimizer.batches import plan_steps
+from daemon.optimizer.gates.paired import AGAIN, START
 from daemon.tasks.task import Split
 
 ROLE_CALLS = 2
@@ -60,14 +61,14 @@ def plan_run(train: TrainSection, sizes: Mapping[Split, int]) -> RunPlan:
     ids = [f"{number:09d}" for number in range(sizes["train"])]
     steps = plan_steps(ids, epochs=train.epochs, batch=train.batch, accumulation=train.accumulation, seed=train.seed)
     batches = [[len(batch) for batch in step.batches] for step in steps]
-    gate = _gate(train, sizes["selection"])
+    baseline, gate = _baseline(train, sizes["selection"]), _gate(train, sizes["selection"])
     later_epochs = train.epochs - 1
     slow = train.slow_update != "off" and later_epochs > 0
     samples = 2 * min(train.slow_update_samples, sizes["train"]) + (gate if train.slow_update == "gated" else 0)
     reflections = [sum(_minibatches(size, train.minibatch) for size in step) for step in batches]
     merges = [_merges(count, train.merge_batch) for count in reflections]
     attempts = {
-        "baseline": Range(sizes["selection"], sizes["selection"]),
+        "baseline": Range(baseline, baseline),
         "rollouts": Range(sizes["train"], sum(map(sum, batches))),
         "gate": Range(0, gate * len(steps)),
         "slow update": Range(0, samples * later_epochs if slow else 0),
@@ -84,17 +85,25 @@ def plan_run(train: TrainSection, sizes: Mapping[Split, int]) -> RunPlan:
         steps=len(steps),
         attempts=attempts,
         requests=requests,
-        first=sizes["selection"],
+        first=baseline,
         step_attempts=max((sum(step) for step in batches), default=0) + gate,
         step_requests=max((a + b for a, b in zip(reflections, merges, strict=True)), default=0) + 1 + ROLE_CALLS,
     )
 
 
+def _baseline(train: TrainSection, selection: int) -> int:
+    """Attempts that measure the initial skill."""
+    return selection * {"off": 0, "strict": 1, "paired": min(START, train.gate_pool)}[train.gate]
+
+
 def _gate(train: TrainSection, selection: int) -> int:
-    """Attempts of one judgement, at most: the candidate, and fresh trials of the current skill to confirm it."""
-    trials = {"off": 0, "strict": 1, "paired": 2 * train.gate_trials}[train.gate]
-    left_out = train.edit_budget if train.attribution else 0
-    return selection * (trials + left_out)
+    """Attempts of one judgement, at most.
+
+    Paired: a trial a round of the candidate and the trials that confirm it; one more of the current skill's pool, and a
+    fresh one of it in each round but the first.
+    """
+    judgement = selection * {"off": 0, "strict": 1, "paired": 2 * train.gate_trials + AGAIN}[train.gate]
+    return judgement * (2 + train.edit_budget) if train.attribution else judgement
 
 
 def _minibatches(attempts: int, size: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 from daemon.budget.plan import Range, plan_run
 from daemon.config_train import TrainSection
 from daemon.tasks.task import Split
+from harnesses.models.client import ModelRequest
 from tests.support.optimizer import ScriptedOptimizer, World, WorldHarness, sensible, task_set
 
 SIZES: dict[Split, int] = {"train": 20, "selection": 8, "test": 10}
@@ -44,12 +45,19 @@ def test_later_epochs_may_be_read_back_whole() -> None:
     [
         ({"gate": "off"}, 0),
         ({"gate": "strict"}, 8),
-        ({"gate": "paired", "gate_trials": 3}, 48),
-        ({"gate": "strict", "attribution": True, "edit_budget": 4}, 40),
+        ({"gate": "paired", "gate_trials": 3}, 64),
+        ({"gate": "strict", "attribution": True, "edit_budget": 4}, 48),
     ],
 )
 def test_the_gate_takes_what_its_rule_asks_for_at_most(knobs: dict[str, Any], gate: int) -> None:
     assert plan(epochs=1, batch=40, **knobs).step_attempts == 20 + gate
+
+
+@pytest.mark.parametrize(("gate", "baseline"), [("off", 0), ("strict", 8), ("paired", 24)])
+def test_the_initial_skill_is_measured_as_the_gate_wants_it(gate: str, baseline: int) -> None:
+    found = plan(gate=gate)
+    assert found.attempts["baseline"] == Range(baseline, baseline)
+    assert found.first == baseline
 
 
 def test_a_slow_update_compares_two_skills_and_is_judged() -> None:
@@ -67,16 +75,23 @@ def test_reflections_and_merges_are_counted_as_they_are_cut() -> None:
     assert found.requests["merges"] == Range(0, 2 + 1 + 1)
 
 
+@pytest.mark.parametrize("gate", ["off", "strict", "paired"])
 @pytest.mark.parametrize("minibatch", [1, 2, 4])
-async def test_a_real_run_stays_within_its_plan(tmp_path: Path, minibatch: int) -> None:
-    train = TrainSection(epochs=2, batch=3, minibatch=minibatch, merge_batch=2, gate="strict")
+async def test_a_real_run_stays_within_its_plan(tmp_path: Path, minibatch: int, gate: str) -> None:
+    knobs = {"epochs": 3, "batch": 3, "minibatch": minibatch, "merge_batch": 2, "gate": gate, "slow_update_samples": 4}
+    train = TrainSection.model_validate(knobs)
     tasks = task_set(5, 4, 3)
-    needs = {task.id: [f"rule-{number % 3}"] for number, task in enumerate(tasks.tasks)}
-    world = World(tmp_path, WorldHarness(needs), tasks, train=train, client=ScriptedOptimizer(sensible))
-    await world.training().run()
+    needs = {task.id: [f"rule-{number % 3}"] for number, task in enumerate(tasks.tasks)} | {"train-00": ["never"]}
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        if request.schema_name == "slow_update":
+            return {"reasoning": "r", "guidance": f"- note {len(world.client.requests)}"}
+        return {"reasoning": "r", "notes": "n"} if request.schema_name == "meta_skill" else sensible(request)
+
+    world = World(tmp_path, WorldHarness(needs), tasks, train=train, client=ScriptedOptimizer(reply))
+    report = await world.training().run()
     found = plan_run(train, tasks.sizes())
-    attempts = sum(world.harness.runs.values())
-    assert found.all_attempts.least <= attempts <= found.all_attempts.most
+    assert found.all_attempts.least <= report.attempts <= found.all_attempts.most
     assert 0 < len(world.client.requests) <= found.all_requests.most
 
 

@@ -14,6 +14,7 @@ P = TypeVar("P")
 Source = Literal["failures", "successes", "both"]
 
 _MAX_PATTERNS = 12
+_MAX_COUNT = 100_000
 _MAX_DESCRIPTION = 300
 _MAX_REMEMBERED = 2_000
 
@@ -91,7 +92,7 @@ def unite_patterns(groups: Iterable[Sequence[Pattern]]) -> tuple[Pattern, ...]:
     rows: dict[str, Pattern] = {}
     for pattern in (pattern for group in groups for pattern in group):
         kind = " ".join(pattern.type.split())[:_MAX_DESCRIPTION]
-        count = max(0, pattern.count) + (rows[kind].count if kind in rows else 0)
+        count = min(max(0, pattern.count) + (rows[kind].count if kind in rows else 0), _MAX_COUNT)
         description = rows[kind].description if kind in rows else " ".join(pattern.description.split())
         rows[kind] = Pattern(type=kind, count=count, description=description[:_MAX_DESCRIPTION])
     return tuple(sorted(rows.values(), key=lambda row: (-row.count, row.type))[:_MAX_PATTERNS])

@@ -162,9 +162,9 @@ def _odd(good: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for path in _paths(good):
         value, name = _at(good, path), ".".join(map(str, path))
         if isinstance(value, int):
-            for number in (0, -1, 10**30, -(10**30), 10**400):
+            for number in (0, -1, 10**30, -(10**30), 10**400, 10**4299):
                 yield (
-                    f"{number:.0e} at {name}" if abs(number) < 10**300 else f"huge at {name}",
+                    f"{number:.0e} at {name}" if abs(number) < 10**300 else f"{len(str(abs(number)))} digits at {name}",
                     json.dumps(_changed(good, path, number)),
                 )
         if isinstance(value, list) and value:

@@ -202,6 +202,14 @@ async def test_a_harmful_body_is_in_the_report_with_its_reason(mode: str, role: 
     assert row.edit.content == BODIES[name]
 
 
+async def test_counts_without_end_add_up_to_something_that_can_be_written_down() -> None:
+    """Two numbers as long as Python prints come to one that it does not."""
+    rows = [{"type": "t", "count": int("9" * 4_300), "description": "d"}] * 2
+    text = json.dumps({**GOOD["reflect_failures"], "patterns": rows})
+    driven = await drive(MODES["patch"], honest_but("reflect_failures", text), SKILL, budget=2)
+    assert [pattern.count for pattern in driven.found.patterns] == [100_000]
+
+
 async def test_ten_thousand_edits_are_clipped_aloud_whatever_the_budget() -> None:
     edits = [{**GOOD["reflect_failures"]["edits"][0], "content": f"- rule-new {i}"} for i in range(10_000)]
     text = json.dumps({"patterns": [], "reasoning": "r", "edits": edits})

@@ -30,7 +30,7 @@ def is_hidden(char: str) -> bool:
 def find_hidden(text: str) -> tuple[int, str] | None:
     """The first hidden character as (line from 1, `U+XXXX`), or None. CRLF line ends are not hidden."""
     text = text.replace("\r\n", "\n")
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return None
     for position, char in enumerate(text):
         if is_hidden(char):

@@ -114,8 +114,14 @@ class Course:
         assert after is not None
         lead = after - before
         if lead > TIE or (self.shorter and abs(lead) <= TIE):
-            return self._end("accepted", f"{again} fresh trials that decided nothing confirm it", pool)
-        return self._end("rejected", f"better at first (p {self._evidence:.3f}), not so in {again} fresh trials", pool)
+            return self._end("accepted", self._better(again), pool)
+        return self._end("rejected", f"better at first (p {self._evidence:.3f}), not so in {again} more trials", pool)
+
+    def _better(self, again: int) -> str:
+        if self._evidence == 0.5:
+            return f"a tie in all {self._rounds + again} trials, and the skill is shorter"
+        trials = f"{self._rounds} {'trial' if self._rounds == 1 else 'trials'}"
+        return f"better in {trials} (p {self._evidence:.3f}), and in {again} more that decided nothing"
 
     def _confirmed(self, task: Task, pool: Pool) -> bool:
         return bool(self.base.valid(task.id, self.pool.trials) and self.candidate.valid(task.id, pool.trials))

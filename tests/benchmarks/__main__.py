@@ -15,6 +15,7 @@ from harnesses.clis import CliError
 from sandboxes.sandbox import SandboxError
 from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
+from tests.benchmarks.gate import gate
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
 from tests.benchmarks.sandbox import attempts_per_min, overhead
 from tests.benchmarks.startup import startup
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "honed.startup_s": startup,
     "sandbox.overhead_s": overhead,
     "sandbox.attempts_per_min": attempts_per_min,
+    "gate": gate,
     "ablation": ablations,
 }
 """By the first words of the names of their results."""

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from daemon.config import load_config
+from daemon.config_train import TrainSection
 from daemon.setup import checks_machine
 from daemon.setup.check import Check, can_run, guarded
 from daemon.setup.check_gateway import gateway_check
@@ -129,7 +130,7 @@ async def test_everything_there(project: Path, home: Path, machine: FakeMachine)
     assert can_run(checks)
     assert machine.done == [], "the doctor changes nothing"
     assert not (project.parent / ".honed").exists()
-    assert "1/12 = 0.083" in _by_name(checks)["tasks"].detail
+    assert "the gate finds a gain of 14 points" in _by_name(checks)["tasks"].detail
 
 
 async def test_a_journal_in_a_folder_of_any_name_can_be_read(project: Path, home: Path, machine: FakeMachine) -> None:
@@ -232,7 +233,8 @@ async def test_a_small_selection_warns_with_the_smallest_effect(
     _tasks(project.parent, selection=5)
     row = _by_name(await run_checks(project, home=home, machine=machine))["tasks"]
     assert row.state == "warn"
-    assert "1/5 = 0.200" in row.detail
+    assert "the gate finds a gain of 22 points" in row.detail
+    assert "selection tasks show a gain of 10 points" in row.remedy
 
 
 async def test_a_bad_task_line_fails_with_its_place(project: Path, home: Path, machine: FakeMachine) -> None:
@@ -319,6 +321,16 @@ def test_sizes() -> None:
     no_test = sizes_check(_set(train=9, selection=20))
     assert (no_test.state, "no sealed test split" in no_test.detail) == ("warn", True)
     assert sizes_check(_set(train=9, selection=12, test=1)).state == "ok"
+
+
+def test_what_the_gate_sees_depends_on_the_gate() -> None:
+    split = _set(train=9, selection=20, test=5)
+    assert "steps of 1/20 = 0.050" in sizes_check(split, TrainSection(gate="strict")).detail
+    assert "nothing is measured" in sizes_check(split, TrainSection(gate="off")).detail
+    few = sizes_check(split, TrainSection(gate="paired", gate_trials=3, gate_pool=6)).detail
+    many = sizes_check(split, TrainSection(gate="paired", gate_trials=10, gate_pool=20)).detail
+    assert "finds a gain of 11 points in 4 of 5 cases (3 trials against 6 pooled" in few
+    assert "finds a gain of 6 points" in many
 
 
 async def test_a_check_that_breaks_is_one_failing_row() -> None:

@@ -1,0 +1,140 @@
+"""Worlds for the gates: every task passes with a known probability under each skill; results are made by a hash.
+
+The harness answers at once; all else (rollouts, journal, selection, gate) is the real code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import RunRecord
+from daemon.optimizer.gates.measure import Selection
+from daemon.optimizer.gates.rule import GateRule
+from daemon.rollouts.attempt import AttemptSettings
+from daemon.rollouts.rollouts import Rollouts
+from daemon.tasks.scorers.scorer import Result
+from daemon.tasks.task import Score, Task
+from harnesses.harness import Assignment, Attempt
+from harnesses.outcome import Outcome
+from harnesses.traces.trace import Trace
+from sandboxes.gateway.policy import Usage
+from sandboxes.sandbox import Collected
+from skills_repo.skill import Skill
+from tests.support.optimizer import make_skill, make_task, no_wait
+
+RUN = "r1"
+Rates = Mapping[str, float]
+"""Task id to the probability that it passes."""
+
+
+def draw(*parts: object) -> float:
+    """A number in [0, 1) that depends on the parts alone."""
+    text = "/".join(map(str, parts)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest()) / 256**7
+
+
+@dataclass
+class RateHarness:
+    """An agent that passes each task at its skill's rate."""
+
+    seed: int
+    rates: dict[str, Rates] = field(default_factory=dict)
+    """Skill digest to rates."""
+    soft: bool = False
+    """Scores are parts: the rate, and noise around it."""
+    invalid: float = 0.0
+    """Share of attempts that end without a score, at every try."""
+    chaos: random.Random | None = None
+    """Where given, attempts end in random order."""
+    name: str = "chat"
+    runs: list[tuple[str, str, int]] = field(default_factory=list)
+    """(skill digest, task id, trial) of every attempt made."""
+
+    def settings(self) -> Mapping[str, str]:
+        return {"provider": "fakeprovider", "model": "fake-1"}
+
+    async def run(self, assignment: Assignment) -> Attempt:
+        for _ in range(self.chaos.randrange(8) if self.chaos else 0):
+            await asyncio.sleep(0)
+        digest = assignment.skill.digest if assignment.skill else ""
+        place = (digest, assignment.task_id, assignment.seed or 0)
+        self.runs.append(place)
+        lost = draw("lost", self.seed, *place) < self.invalid
+        return Attempt(
+            attempt_id=assignment.attempt_id,
+            outcome=Outcome.SKILL_NOT_VISIBLE if lost else Outcome.COMPLETED,
+            detail="",
+            trace=Trace(final_answer=str(self._score(*place)), skill_listed=True, skill_opened=True, finished=True),
+            summary="",
+            workspace=Collected({}),
+            usage=Usage(),
+            wall_s=0.0,
+        )
+
+    def _score(self, digest: str, task_id: str, trial: int) -> float:
+        rate, luck = self.rates[digest][task_id], draw(self.seed, digest, task_id, trial)
+        if not self.soft:
+            return 1.0 if luck < rate else 0.0
+        return min(1.0, max(0.0, round(rate + 0.4 * (luck - 0.5), 2)))
+
+
+async def _verify(task: Task, result: Result) -> Score:
+    value = float(result.final_answer)
+    return Score(value, value >= 1)
+
+
+@dataclass
+class GateWorld:
+    """A selection split and skills of known worth."""
+
+    folder: Path
+    base: Sequence[float]
+    """The rates of the first skill, task by task."""
+    seed: int = 0
+    soft: bool = False
+    invalid: float = 0.0
+    workers: int = 8
+    chaos: random.Random | None = None
+    rule: GateRule = field(default_factory=GateRule)
+    weights: Sequence[float] = ()
+    protect: Sequence[int] = ()
+    harness: RateHarness = field(init=False)
+    tasks: tuple[Task, ...] = field(init=False)
+    skill: Skill = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.harness = RateHarness(self.seed, soft=self.soft, invalid=self.invalid, chaos=self.chaos)
+        self.tasks = tuple(
+            make_task(
+                f"t{i:03}", "selection", weight=self.weights[i] if self.weights else 1.0, protect=i in self.protect
+            )
+            for i in range(len(self.base))
+        )
+        self.skill = self.version(self.base, "base")
+
+    def version(self, rates: Sequence[float], name: str) -> Skill:
+        """A skill under which the tasks pass at these rates."""
+        skill = make_skill(f"- version {name}")
+        self.harness.rates[skill.digest] = {task.id: rate for task, rate in zip(self.tasks, rates, strict=True)}
+        return skill
+
+    async def selection(self) -> Selection:
+        """A fresh process over a fresh journal."""
+        journal = MemoryJournal()
+        await journal.open_run(RunRecord(RUN, "f", "demo", "c", "open", 0.0))
+        rollouts = Rollouts(
+            self.harness,
+            _verify,
+            journal,
+            attempts_folder=self.folder,
+            workers=self.workers,
+            settings=AttemptSettings(tries=1),
+            sleep=no_wait,
+        )
+        return Selection(rollouts, self.tasks, RUN, self.rule)

@@ -5,6 +5,7 @@ Invariant: newline and tab are never hidden; every control, format, surrogate, p
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -12,6 +13,7 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\ufffe\uffff")
 # Reserved for what is never shown, or for nothing at all (the last two places of every plane are added in `is_hidden`).
 _RESERVED = (range(0x2065, 0x2066), range(0xFDD0, 0xFDF0), range(0xFFF0, 0xFFF9), range(0xE0000, 0xE1000))
+_NOT_PLAIN = re.compile(r"[^\n\t\x20-\x7e]")
 _VISIBLE_VARIATIONS = ("\ufe0e", "\ufe0f")  # text or emoji style: common after signs such as a warning triangle
 
 
@@ -30,11 +32,9 @@ def is_hidden(char: str) -> bool:
 def find_hidden(text: str) -> tuple[int, str] | None:
     """The first hidden character as (line from 1, `U+XXXX`), or None. CRLF line ends are not hidden."""
     text = text.replace("\r\n", "\n")
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return None
-    for position, char in enumerate(text):
-        if is_hidden(char):
-            return text.count("\n", 0, position) + 1, f"U+{ord(char):04X}"
+    for match in _NOT_PLAIN.finditer(text):
+        if is_hidden(match[0]):
+            return text.count("\n", 0, match.start()) + 1, f"U+{ord(match[0]):04X}"
     return None
 
 

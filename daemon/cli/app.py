@@ -9,7 +9,7 @@ import typer
 from typer.rich_utils import rich_format_error
 
 from daemon import __version__, logs
-from daemon.cli import demo, doctor, estimate, evaluate, init, log, setup, show, train
+from daemon.cli import calibrate, demo, doctor, estimate, evaluate, init, log, setup, show, train
 from daemon.cli.output import error_line
 from daemon.cli.streams import secure_streams
 
@@ -46,7 +46,7 @@ def _globals(
     logs.configure(json_lines=log_json, verbose=verbose)
 
 
-for _verbs in (init, setup, doctor, estimate, train, evaluate, log, show, demo):
+for _verbs in (init, setup, doctor, estimate, calibrate, train, evaluate, log, show, demo):
     _verbs.register(app)
 
 

@@ -27,7 +27,7 @@ class Shape:
     """Rules for each cause."""
     second_cause: float = 0.4
     """Share of tasks with two plain causes."""
-    deep_share: float = 0.35
+    deep_share: float = 0.45
     """Share of tasks with a deep cause."""
     odds: tuple[float, float] = (0.1, 0.6)
     """Of getting past a cause without a rule, from and to."""

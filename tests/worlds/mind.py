@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -28,9 +29,9 @@ class Habits:
     """Successes that it wants a new rule for."""
     alternatives: int = 2
     """Rules for one cause in one patch, where the budget has room."""
-    noise: float = 0.15
+    noise: float = 0.07
     """Standard deviation of a judgement, on the scale of `Rule.plausible`."""
-    trust: float = 0.8
+    trust: float = 1.5
     """Weight of its own record by style, on the same scale."""
 
 
@@ -45,7 +46,9 @@ class Mind:
 
     def judge(self, rule: Rule) -> float:
         """How good a rule looks now: the trade's view, the model's own record where it is shown one, and noise."""
-        record = self.reading.records.get(rule.style, 0.5) - 0.5
+        records = self.reading.records
+        middle = statistics.fmean(records.values()) if records else 0.0
+        record = records.get(rule.style, middle) - middle
         return rule.plausible + self.habits.trust * record + self.rng.gauss(0, self.habits.noise)
 
     def candidates(self, cause: str, taken: Collection[str]) -> list[Rule]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from harnesses.models.client import ModelReply, ModelRequest
 from sandboxes.gateway.policy import Usage
-from tests.worlds import roles_edits, roles_rewrites
+from tests.worlds import roles_edits, roles_longview, roles_rewrites
 from tests.worlds.lore import Lore
 from tests.worlds.mind import Habits, Mind
 from tests.worlds.reading import Reading
@@ -68,5 +68,7 @@ _ROLES = (
     roles_rewrites.rewrite_successes,
     roles_rewrites.merge_rewrites,
     roles_rewrites.repair_body,
+    roles_longview.slow_update,
+    roles_longview.meta_skill,
 )
 ROLES: Mapping[str, Callable[[Mind], dict[str, Any]]] = {role.__name__: role for role in _ROLES}

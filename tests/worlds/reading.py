@@ -12,7 +12,8 @@ from typing import Any
 from harnesses.models.client import ModelRequest
 from tests.worlds.lore import in_force, said
 
-_ATTEMPT = re.compile(r'<attempt task="([^"]+)" verdict="(\w+)"[^>]*>(.*?)</attempt>', re.DOTALL)
+_ATTEMPT = re.compile(r"<attempt ([^>]*)>(.*?)</attempt>", re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _AREA = re.compile(r"of the work on ([a-z]+)\.")
 _CAUSE = re.compile(r"It went wrong at ([a-z]+-[a-z])\b")
 _MISLED = re.compile(r"Led astray by ([a-z]+-[a-z]\d+)\b")
@@ -29,6 +30,10 @@ class Seen:
     cause: str
     """Empty where it does not show."""
     misled_by: str
+    group: str = ""
+    """Where two skills are compared: `regressed` and so on."""
+    under: str = ""
+    """Where two skills are compared: which one."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,8 @@ class Reading:
     @cached_property
     def records(self) -> dict[str, float]:
         """What the optimizer's own memory says of each style: the share kept, between 0 and 1, with a prior of half."""
-        found = _RECORD.findall(self.section("optimizer_memory"))
-        return {style: (int(kept) + 1) / (int(kept) + int(lost) + 2) for style, kept, lost in found}
+        found = records(self.section("optimizer_memory"))
+        return {style: (kept + 1) / (kept + lost + 2) for style, kept, lost in found}
 
     @cached_property
     def attempts(self) -> tuple[Seen, ...]:
@@ -95,10 +100,24 @@ class Reading:
 
 def seen(text: str) -> tuple[Seen, ...]:
     """The attempts in a text."""
+    found = ((dict(_ATTRIBUTE.findall(head)), body) for head, body in _ATTEMPT.findall(text))
     return tuple(
-        Seen(task, verdict != "solved", _first(_AREA, body), _first(_CAUSE, body), _first(_MISLED, body))
-        for task, verdict, body in _ATTEMPT.findall(text)
+        Seen(
+            task=head["task"],
+            failed=head["verdict"] != "solved",
+            area=_first(_AREA, body),
+            cause=_first(_CAUSE, body),
+            misled_by=_first(_MISLED, body),
+            group=head.get("group", ""),
+            under=head.get("skill", ""),
+        )
+        for head, body in found
     )
+
+
+def records(text: str) -> list[tuple[str, int, int]]:
+    """Notes on styles of rules: how many were kept and how many rejected."""
+    return [(style, int(kept), int(lost)) for style, kept, lost in _RECORD.findall(text)]
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

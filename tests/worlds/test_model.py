@@ -9,7 +9,7 @@ from typing import Any
 from daemon.optimizer.memory import EarlierStep
 from daemon.optimizer.prompts.render import render
 from harnesses.models.client import ChatMessage, ModelRequest
-from tests.worlds.lore import AREAS, Rule, said
+from tests.worlds.lore import AREAS, Rule, in_force, said
 from tests.worlds.make import make_world
 from tests.worlds.mind import Habits
 from tests.worlds.optimizer import ROLES, SimulatedOptimizer
@@ -62,8 +62,9 @@ def tried(*rules: Rule) -> EarlierStep:
 
 
 async def test_it_proposes_helpful_useless_and_harmful_rules() -> None:
-    found = await often()
-    kinds = {kind(WORLD, rule) for rule in ANSWERS if rule.id in found}
+    blind = [cause.id for cause in WORLD.lore.causes if not cause.deep]
+    found = [await often(attempts=[attempt("t-1", f"It went wrong at {cause}.")]) for cause in blind]
+    kinds = {kind(WORLD, rule) for rule in WORLD.lore.rules if any(rule.id in rules for rules in found)}
     assert kinds == {"helpful", "useless", "harmful"}
 
 
@@ -86,10 +87,9 @@ async def test_it_fills_the_budget_and_without_one_takes_all_it_can_think_of() -
 
 
 async def test_its_own_record_of_kinds_of_rules_turns_its_choice() -> None:
-    styles = Counter(rule.style for rule in ANSWERS)
-    style = next(style for style, count in styles.items() if count < len(ANSWERS))
-    good = await often(meta_skill=f"{style} rules: 9 kept, 0 rejected")
-    bad = await often(meta_skill=f"{style} rules: 0 kept, 9 rejected")
+    style, other, *_ = sorted({rule.style for rule in ANSWERS})
+    good = await often(meta_skill=f"{style} rules: 9 kept, 0 rejected\n{other} rules: 0 kept, 9 rejected")
+    bad = await often(meta_skill=f"{style} rules: 0 kept, 9 rejected\n{other} rules: 9 kept, 0 rejected")
 
     def share(found: Counter[str]) -> float:
         return sum(found[rule.id] for rule in ANSWERS if rule.style == style) / sum(found.values())
@@ -113,3 +113,63 @@ async def test_a_cause_that_does_not_show_is_not_known_but_guessed_at() -> None:
 
 def test_it_has_an_answer_for_every_role() -> None:
     assert {"reflect_failures", "reflect_successes", "merge", "rank"} < ROLES.keys()
+
+
+GUIDANCE = Habits(garbage=0, noise=0)
+
+
+def compared(group: str, *, number: int, under: str = "now", verdict: str = "failed") -> dict[str, Any]:
+    said = "All is well." if verdict == "solved" else "The outcome is wrong, and no step of it looks so."
+    return {**attempt(f"t-{number}", said), "group": group, "under": under, "verdict": verdict, "feedback": ""}
+
+
+async def guidance(attempts: list[dict[str, Any]], *, skill: str = SKILL.text, present: str = "") -> str:
+    """What it writes into the guarded region."""
+    counts = {"improved": 0, "regressed": 0, "persistent_failure": 0, "stable_success": 0}
+    shown = {"guidance": present, "earlier": SKILL.text, "sampled": 20, "counts": counts, "attempts": attempts}
+    request = ModelRequest(
+        "s", (ChatMessage("user", render("slow_update.user.j2", skill=skill, **shown)),), {}, "slow_update"
+    )
+    reply = await SimulatedOptimizer(WORLD.lore, 1, GUIDANCE).complete(request)
+    return str(json.loads(reply.text)["guidance"])
+
+
+async def test_failures_under_both_skills_without_a_visible_cause_show_a_deep_one() -> None:
+    one = [compared("persistent_failure", number=1)]
+    assert await guidance(one) == ""
+    several = await guidance([*one, compared("persistent_failure", number=2)])
+    [rule] = said(several)
+    assert WORLD.lore.rules
+    assert next(r.cause for r in WORLD.lore.rules if r.id == rule) in WORLD.lore.deep_causes(AREAS[0])
+
+
+async def test_a_rule_that_came_in_while_its_area_got_worse_is_taken_out_of_force() -> None:
+    skill = f"{SKILL.text}{ANSWERS[0].line}\n"
+    worse = [compared("regressed", number=i, under=u, verdict=v) for i in (1, 2) for u, v in BOTH]
+    told = await guidance(worse, skill=skill)
+    assert ANSWERS[0].id not in in_force(f"{skill}{told}\n")
+    better = [compared("improved", number=i, verdict="solved") for i in (3, 4, 5)]
+    assert await guidance([*worse, *better], skill=skill) == ""
+
+
+BOTH = (("an epoch ago", "solved"), ("now", "failed"))
+
+
+async def test_guidance_that_nothing_speaks_against_stays() -> None:
+    present = ANSWERS[1].line
+    assert await guidance([compared("persistent_failure", number=1)], present=present) == present
+
+
+async def notes(steps: list[dict[str, Any]], present: str = "") -> str:
+    shown = {"notes": present, "steps": steps, "counts": {}, "sampled": 0, "skill": SKILL.text, "epoch": 2}
+    request = ModelRequest("s", (ChatMessage("user", render("meta_skill.user.j2", **shown)),), {}, "meta_skill")
+    return str(json.loads((await SimulatedOptimizer(WORLD.lore, 1, GUIDANCE).complete(request)).text)["notes"])
+
+
+async def test_its_notes_tell_which_styles_of_rules_were_kept() -> None:
+    rule = ANSWERS[0]
+    steps = [
+        {"step": 1, "kind": "step", "outcome": outcome, "failures": [], "edits": [{"content": rule.line}]}
+        for outcome in ("accepted", "rejected", "rejected", "no edits")
+    ]
+    assert await notes(steps, f"{rule.style} rules: 2 kept, 1 rejected") == f"{rule.style} rules: 3 kept, 3 rejected"

@@ -250,7 +250,8 @@ class CliHarness(ABC):
     async def _attempt(self, record: _Record, verdict: Verdict) -> Attempt:
         outcome, detail = verdict
         told = f"{outcome.value}{f' ({detail})' if detail else ''}"
-        summary = summarize(
+        summary = await asyncio.to_thread(
+            summarize,
             record.trace,
             outcome=told,
             harness=self.name,

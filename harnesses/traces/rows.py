@@ -85,10 +85,20 @@ def laid_out(rows: Sequence[Row], room: int, *, total: int) -> str:
     if not rows:
         return "  (nothing)"
     for bound in (None, *_BOUNDS):
-        kept = {row.number: row.text(bound) for row in rows}
-        if sum(map(len, kept.values())) + len(kept) <= room:
+        if (kept := _all_within(rows, bound, room)) is not None:
             return _with_gaps(kept, rows, total)
     return _with_gaps(_both_ends(rows, room), rows, total)
+
+
+def _all_within(rows: Sequence[Row], bound: int | None, room: int) -> dict[int, str] | None:
+    """All rows at a bound, or None as soon as they are too much."""
+    kept: dict[int, str] = {}
+    for row in rows:
+        kept[row.number] = row.text(bound)
+        room -= len(kept[row.number]) + 1
+        if room < 0:
+            return None
+    return kept
 
 
 def _both_ends(rows: Sequence[Row], room: int) -> dict[int, str]:

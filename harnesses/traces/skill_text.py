@@ -6,9 +6,11 @@ A single rule that the agent quotes stays: it tells which one it had in mind.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHOWN_ABOVE = "[SKILL.md as shown above]"
@@ -27,6 +29,9 @@ class _Known:
     """A skill's lines."""
 
     lines: frozenset[str]
+    beginnings: tuple[str, ...]
+    """The lines in order, for looking up what begins one; `ends` has them backwards, for what ends one."""
+    ends: tuple[str, ...]
     wholes: tuple[str, ...]
     """The whole text and its body, as they stand and as part of a JSON string; the longest first."""
     chars: int
@@ -36,13 +41,19 @@ class _Known:
         for bare in {line.strip(), _NUMBERED.sub("", line).strip()}:
             if not bare:  # a number, and nothing on its line
                 return _WEAK
-            if bare in self.lines:
-                return _STRONG if len(bare) >= _LONG else _WEAK
-            if cut_after and any(known.startswith(bare) for known in self.lines):
-                return _STRONG if len(bare) >= _LONG else _WEAK
-            if cut_before and any(known.endswith(bare) for known in self.lines):
+            if (
+                bare in self.lines
+                or (cut_after and _begins_one(bare, self.beginnings))
+                or (cut_before and _begins_one(bare[::-1], self.ends))
+            ):
                 return _STRONG if len(bare) >= _LONG else _WEAK
         return _OTHER
+
+
+def _begins_one(start: str, ordered: Sequence[str]) -> bool:
+    """Whether one of the texts, which are in order, begins so."""
+    at = bisect.bisect_left(ordered, start)
+    return at < len(ordered) and ordered[at].startswith(start)
 
 
 def without_skill(text: str, skill: str) -> str:
@@ -54,6 +65,8 @@ def without_skill(text: str, skill: str) -> str:
         text = text.replace(whole, SHOWN_ABOVE)
     lines = text.split("\n")
     kinds = _kinds(lines, known)
+    if _STRONG not in kinds:
+        return text
     kept: list[str] = []
     at = 0
     while at < len(lines):
@@ -102,4 +115,4 @@ def _known(skill: str) -> _Known:
     plain = [whole for whole in (skill, body) if "\n" in whole]
     escaped = [json.dumps(whole, ensure_ascii=ascii_only)[1:-1] for whole in plain for ascii_only in (False, True)]
     wholes = tuple(sorted({*plain, *escaped}, key=lambda whole: (-len(whole), whole)))
-    return _Known(lines, wholes, chars)
+    return _Known(lines, tuple(sorted(lines)), tuple(sorted(line[::-1] for line in lines)), wholes, chars)

@@ -51,8 +51,7 @@ def summarize(
     `skill` is SKILL.md, whole: copies of it are left out. `files` is what is different in the workspace afterwards,
     however it came about; None: nobody looked.
     """
-    last = _last_message(trace)
-    rows = tuple(_row(number, event, skill, final=number == last) for number, event in enumerate(trace.events, start=1))
+    rows = _rows(trace, skill, side=max(50, limit // 40))
     answer = without_skill(neutral(trace.final_answer).strip(), skill)
     head = _head(trace, outcome, harness, files)
     return Summary(head, _told_once(rows), len(rows), answer).text(limit)
@@ -126,6 +125,31 @@ def _last_message(trace: Trace) -> int:
             same = event.text.strip() in (answer.strip(), shorten(answer, TEXT_CHARS).strip())
             return number if same and answer.strip() else 0
     return 0
+
+
+def _rows(trace: Trace, skill: str, *, side: int) -> tuple[Row, ...]:
+    """A row for each event; texts only of `side` rows and `side` errors at either end: no more could be shown."""
+    last, count = _last_message(trace), len(trace.events)
+    errors = [number for number, event in enumerate(trace.events, start=1) if _is_error(event)]
+    read = {*range(1, side + 1), *range(count - side + 1, count + 1), *errors[:side], *errors[-side:]}
+    return tuple(
+        _row(number, event if number in read else _without_text(event), skill, final=number == last)
+        for number, event in enumerate(trace.events, start=1)
+    )
+
+
+def _is_error(event: Event) -> bool:
+    return isinstance(event, Failure) or (isinstance(event, ToolCall) and event.ok is False)
+
+
+def _without_text(event: Event) -> Event:
+    match event:
+        case ToolCall():
+            return replace(event, input=event.input[:40], output="")
+        case FileChange():
+            return replace(event, text="")
+        case _:
+            return replace(event, text=event.text[:40])
 
 
 def _row(number: int, event: Event, skill: str, *, final: bool) -> Row:

@@ -36,6 +36,13 @@ def test_no_rule_is_left(form: str) -> None:
     assert len(left) < 120
 
 
+def test_a_line_cut_within_is_still_the_skills() -> None:
+    whole = "\n".join(RULES[:6])
+    for at in range(20, 60, 7):
+        cut = f"{whole[:-at]}\n[… {at} characters left out …]\n{RULES[9][-at:]}"
+        assert without_skill(cut, SKILL) == SHOWN_ABOVE
+
+
 def test_what_stands_around_it_stays() -> None:
     assert without_skill(FORMS["cat with more after it"], SKILL) == f"{SHOWN_ABOVE}\ntotal 4\ninput.csv\n"
 

@@ -107,6 +107,16 @@ def test_it_is_bounded_and_keeps_both_ends_and_the_error(limit: int, count: int)
         assert "left out …" in text
 
 
+def test_of_a_very_long_run_only_what_can_be_shown_is_read() -> None:
+    """A hostile agent may fill 4,000 events: their middle must cost next to nothing."""
+    text = summarize(busy(4_000, failing=2_000), limit=2_000)
+    assert "KEPT_ERROR boom" in text
+    assert "2001. tool Bash [FAILED, exit code 7]:" in text.splitlines()
+    assert "command-0 " in text
+    assert "command-3999 " in text
+    assert len(text) < 2_600
+
+
 def test_every_error_is_kept_while_they_fit() -> None:
     events = tuple(Failure(f"error-{number:03d} " + "e" * 300) for number in range(30))
     text = summarize(Trace(events=events), limit=4_000)

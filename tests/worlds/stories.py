@@ -23,7 +23,6 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "suggestions": {"update_mode": "suggestions"},
     "rewrite": {"update_mode": "rewrite"},
     "accumulation": {"accumulation": 2},
-    "attribution": {"attribution": True},
     "autonomous": {"schedule": "autonomous"},
     "unbounded": {"schedule": "unbounded"},
     "soft": {"gate_metric": "soft"},

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODES = ("default", "paired", "forced", "suggestions", "accumulation", "attribution")
+MODES = ("default", "paired", "forced", "suggestions", "accumulation")
 
 
 def lived(folder: Path, mode: str, plan: str) -> tuple[int, dict[str, Any]]:

@@ -27,7 +27,7 @@ from daemon.demo.server import SimulatedModel
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
-from daemon.optimizer.evaluate import EVALUATION
+from daemon.optimizer.evaluate import trains
 from daemon.preflight import impatient
 from daemon.redaction import register_secret
 from daemon.rollouts.attempt import AttemptSettings
@@ -216,9 +216,9 @@ async def open_parts(
 
 
 async def close_stale_evaluations(journal: Journal) -> None:
-    """End what a killed `honed eval` left open: nobody goes on with it, and the lock says that none runs now."""
+    """End what a killed `honed eval` or `calibrate` left open: nobody goes on with it, and the lock says none runs."""
     for run in await journal.find_runs():
-        if run.state == "open" and run.fingerprint.startswith(EVALUATION):
+        if run.state == "open" and not trains(run):
             await journal.end_run(run.run_id, "failed")
 
 

@@ -100,10 +100,13 @@ def _gate(train: TrainSection, selection: int) -> int:
     """Attempts of one judgement, at most.
 
     Paired: a trial a round of the candidate and the trials that confirm it; one more of the current skill's pool, and a
-    fresh one of it in each round but the first.
+    fresh one of it in each round but the first. Attribution: each edit is left out once, and what is left is judged.
     """
     judgement = selection * {"off": 0, "strict": 1, "paired": 2 * train.gate_trials + AGAIN}[train.gate]
-    return judgement * (2 + train.edit_budget) if train.attribution else judgement
+    if not train.attribution:
+        return judgement
+    one_left_out = selection * {"off": 0, "strict": 1, "paired": AGAIN}[train.gate]
+    return 2 * judgement + train.edit_budget * one_left_out
 
 
 def _minibatches(attempts: int, size: int) -> int:

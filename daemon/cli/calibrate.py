@@ -54,7 +54,16 @@ async def _calibrate(output: Output, file: Path, trials: int) -> int:
         skill = await parts.history.read(await parts.history.base())
         await check_target(parts.canary, parts.state / "attempts")
         tasks = parts.tasks.split("selection")
-        report = await calibrate(parts.rollouts, parts.journal, skill, tasks, train=config.train, trials=trials)
+        report = await calibrate(
+            parts.rollouts,
+            parts.journal,
+            skill,
+            tasks,
+            train=config.train,
+            trials=trials,
+            path=config.skill.path,
+            purse=parts.purse,
+        )
     output.result(calibration_data(report), lambda console: _render(console, report))
     return 0 if report.flip_rate is not None else 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from daemon.optimizer.evaluate import trains
 from daemon.readback.costs import Cost, by_phase, of_step
-from daemon.readback.find import is_evaluation
 from sandboxes.gateway.policy import Usage
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def run_data(view: RunView) -> dict[str, Any]:
     total = sum_of(view.costs)
     return {
         "run": run.run_id,
-        "kind": run.fingerprint if is_evaluation(run) else "train",
+        "kind": "train" if trains(run) else run.fingerprint,
         "skill": run.skill,
         "state": run.state,
         "base_commit": run.base_commit,

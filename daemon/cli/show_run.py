@@ -22,8 +22,8 @@ from daemon.cli.show_parts import (
     money,
     safe,
 )
+from daemon.optimizer.evaluate import trains
 from daemon.readback.costs import by_phase, of_step
-from daemon.readback.find import is_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 def render_run(console: Console, view: RunView) -> None:
     """The whole run."""
     _head(console, view)
-    if is_evaluation(view.run):
-        _evaluated(console, view)
-    else:
+    if trains(view.run):
         _trained(console, view)
+    else:
+        _evaluated(console, view)
     heading(console, "costs")
     console.print(cost_table((*by_phase(view.costs), sum_of(view.costs))))
     if view.processes:
@@ -49,7 +49,7 @@ def render_run(console: Console, view: RunView) -> None:
 
 def _head(console: Console, view: RunView) -> None:
     run = view.run
-    what = run.fingerprint if is_evaluation(run) else "training"
+    what = "training" if trains(run) else run.fingerprint
     started = datetime.fromtimestamp(run.started, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     console.print(Text.assemble((run.run_id, "bold"), f" {what} of ", safe(run.skill), f": {run.state}"))
     console.print(safe(f"started {started} from commit {run.base_commit[:10] or '(no skill)'}"))

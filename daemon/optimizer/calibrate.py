@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from daemon.budget.purse import Purse
 from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
 from daemon.journal.records import RunRecord
+from daemon.optimizer.evaluate import CALIBRATION
 from daemon.optimizer.gates.arms import Arm
 from daemon.optimizer.gates.measure import Measured, Selection
 from daemon.optimizer.gates.paired import PairedGate
@@ -67,18 +69,23 @@ async def calibrate(
     train: TrainSection,
     *,
     trials: int = TRIALS,
+    path: str = "",
+    purse: Purse | None = None,
 ) -> CalibrationReport:
     """Run the selection split `trials` times with one skill, under a run of its own in the journal.
 
-    The gates are then tried on a candidate that changes nothing, with trials drawn from those seen. Raises
-    `RunStopped` if a provider or an engine is beyond help; what was scored by then is kept.
+    The gates are then tried on a candidate that changes nothing, with trials drawn from those seen. `path` is the
+    skill's key in the journal, `purse` the one that `rollouts` ask. Raises `RunStopped` if a provider or an engine is
+    beyond help, and `BudgetReached`; what was scored by then is kept.
     """
     started = time.monotonic()
     rule = GateRule(train.gate_metric, train.mixed_weight, train.min_valid)
     run_id = f"c{uuid.uuid4().hex[:12]}"
-    await journal.open_run(RunRecord(run_id, "calibrate", skill.name, "", "open", time.time()))
+    await journal.open_run(RunRecord(run_id, CALIBRATION, path or skill.name, "", "open", time.time()))
     arm = Arm(skill, Selection(rollouts, tuple(tasks), run_id, rule))
     try:
+        if purse is not None:
+            await purse.begin_run(run_id)
         attempts = await arm.ask(range(trials), tasks)
     except BaseException:
         await journal.end_run(run_id, "failed")

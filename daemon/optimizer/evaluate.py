@@ -19,6 +19,13 @@ from skills_repo.skill import Skill
 
 EVALUATION = "eval "
 """The fingerprint of an evaluation begins so, the split follows."""
+CALIBRATION = "calibrate"
+"""The fingerprint of a calibration."""
+
+
+def trains(run: RunRecord) -> bool:
+    """It is a training; all others score a skill as it stands, and nobody goes on with them."""
+    return run.fingerprint != CALIBRATION and not run.fingerprint.startswith(EVALUATION)
 
 
 @dataclass(frozen=True)

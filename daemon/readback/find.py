@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from daemon.journal.journal import Journal, JournalError
 from daemon.journal.records import RunRecord
-from daemon.optimizer.evaluate import EVALUATION
+from daemon.optimizer.evaluate import trains
 
 LATEST = "latest"
-
-
-def is_evaluation(run: RunRecord) -> bool:
-    """It scored a skill and trained nothing."""
-    return run.fingerprint.startswith(EVALUATION)
 
 
 async def find_run(journal: Journal, name: str, skill: str) -> RunRecord:
     """The run of that name; `latest` is the newest training of `skill`. Raises `JournalError` with what there is."""
     runs = await journal.find_runs()
     if name == LATEST:
-        trainings = [run for run in runs if run.skill == skill and not is_evaluation(run)]
+        trainings = [run for run in runs if run.skill == skill and trains(run)]
         if not trainings:
             msg = f"the journal has no training of {skill} (run `honed train` first)"
             raise JournalError(msg)

@@ -122,12 +122,12 @@ async def test_a_dead_process_s_scratch_is_gone_and_the_next_one_has_its_own(
 
 async def test_a_killed_evaluation_is_closed_and_a_training_stays_open() -> None:
     journal = MemoryJournal()
-    for run_id, fingerprint in (("r1", "sha256:f"), ("e1", "eval selection"), ("e2", "eval test")):
+    for run_id, fingerprint in (("r1", "sha256:f"), ("e1", "eval selection"), ("e2", "eval test"), ("c1", "calibrate")):
         await journal.open_run(RunRecord(run_id, fingerprint, "s", "c", "open", 0.0))
     await journal.end_run("e2", "done")
     await close_stale_evaluations(journal)
     await close_stale_evaluations(journal)
-    assert [run.state for run in await journal.find_runs()] == ["open", "failed", "done"]
+    assert [run.state for run in await journal.find_runs()] == ["open", "failed", "done", "failed"]
 
 
 async def test_a_budget_without_caps_is_an_open_purse_and_the_verb_that_trains_nothing_heeds_the_day_alone(

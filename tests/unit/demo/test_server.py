@@ -23,7 +23,7 @@ from tests.support.demo import CLAUDE_LISTED, PROMPT, VALUES, codex_body
 
 TOOL: dict[str, Any] = {"name": "Bash", "description": "d", "input_schema": {"type": "object", "properties": {}}}
 QUESTION = 'Write the date "3 April 2025" in the form YYYY-MM-DD.'
-REFLECT = render("reflect.user.j2", skill="# S", budget=2, earlier=(), attempts=())
+REFLECT = render("reflect.user.j2", skill="# S", budget=2, earlier=(), attempts=(), wish="Propose at most 2 edits.")
 
 
 @pytest.fixture
@@ -46,7 +46,9 @@ async def anthropic_sdk(model: SimulatedModel) -> AsyncIterator[anthropic.AsyncA
 
 async def test_an_optimizer_prompt_in_two_blocks_is_read_as_one(model: SimulatedModel) -> None:
     """As our own client sends it: the shared beginning is a block of its own, for the prompt cache."""
-    prompt = render_prompt("reflect.user.j2", skill="# S", budget=2, earlier=(), attempts=())
+    prompt = render_prompt(
+        "reflect.user.j2", skill="# S", budget=2, earlier=(), attempts=(), wish="Propose at most 2 edits."
+    )
     target = Upstream("anthropic", model.anthropic_base_url, SecretStr("sk-none"))
     client = make_client(target, "m")
     request = ModelRequest("s", (ChatMessage("user", prompt.text, prompt.stable),), schema_name="reflect_failures")

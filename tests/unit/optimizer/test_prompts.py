@@ -76,14 +76,16 @@ def test_the_whole_reflection_prompt() -> None:
         budget=3,
         earlier=earlier,
         attempts=shown([failed, solved], TRACE_TOKENS),
+        wish="Propose at most 3 edits.",
     )
     assert text == GOLDEN
 
 
 def test_an_epochs_first_step_says_that_there_is_nothing_earlier() -> None:
-    text = render("reflect.user.j2", meta_skill="", skill="s", budget=1, earlier=StepBuffer().entries, attempts=[])
+    text = render(
+        "reflect.user.j2", meta_skill="", skill="s", budget=1, earlier=StepBuffer().entries, attempts=[], wish=""
+    )
     assert "<earlier_steps>\nNone in this epoch.\n</earlier_steps>" in text
-    assert text.endswith("Propose at most 1 edit.")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -45,7 +45,7 @@ class TrainSection(Section):
     slow_update: Literal["gated", "forced", "off"] = "gated"
     slow_update_samples: int = Field(default=20, ge=1)
     meta_skill: bool = True
-    gate: Literal["paired", "strict", "off"] = "strict"
+    gate: Literal["paired", "strict", "off"] = "paired"
     gate_metric: Literal["hard", "soft", "mixed"] = "hard"
     mixed_weight: float = Field(default=0.5, ge=0, le=1)
     gate_trials: int = Field(default=3, ge=1, le=50)

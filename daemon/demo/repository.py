@@ -43,6 +43,9 @@ minibatch = {knobs.minibatch}
 edit_budget = {knobs.edit_budget}
 min_edit_budget = {knobs.min_edit_budget}
 seed = {knobs.seed}
+# One pass tells all about a model that always answers alike. For a real one leave this line out: "paired" asks the
+# same tasks again until a lead is more than chance.
+gate = "strict"
 
 [sandbox]
 workers = {workers}

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+import structlog
+
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.budget.reached import BudgetReached
 from daemon.journal.journal import Journal
@@ -43,6 +45,8 @@ from harnesses.models.client import ModelClient
 from skills_repo.edits import Applied, EditLimits, apply
 from skills_repo.history import RefMovedError, SkillHistory
 from skills_repo.skill import Skill
+
+log = structlog.get_logger(__name__)
 
 D = TypeVar("D", StepDecision, SlowUpdateDecision, MetaSkillDecision)
 
@@ -78,6 +82,8 @@ class Training:
         await self.purse.begin_run(run_id)
         try:
             firewall = await asyncio.to_thread(Firewall.of, self.tasks)
+            if firewall.left_out:
+                log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
             report = await _Loop(self, firewall, opened, mark, started).run()
         except RefMovedError as error:
             await self.journal.end_run(run_id, "failed")

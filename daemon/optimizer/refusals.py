@@ -35,11 +35,15 @@ class Refusals:
         alone = apply(skill, [edit], limits)
         if alone.report.rows[0].status is EditStatus.NO_CHANGE:
             return "it changes nothing"
-        return self.candidate(skill, alone.result, rejected) if alone.stages else ""
+        tried = bool(alone.stages) and (skill.digest, alone.result.digest) in rejected
+        return _TRIED if self.repeats and tried else ""
 
     def candidate(self, skill: Skill, candidate: Skill, rejected: Set[tuple[str, str]]) -> str:
-        """Why a whole candidate is not judged (again); empty if it is."""
-        return _TRIED if self.repeats and (skill.digest, candidate.digest) in rejected else ""
+        """Why a whole candidate is not judged (again); empty if it is. What leaks may be split over two edits."""
+        if self.repeats and (skill.digest, candidate.digest) in rejected:
+            return f"this set of edits was {_TRIED}"
+        leak = self.firewall.text(candidate.text, skill)
+        return f"the edits together are refused: {leak}" if leak else ""
 
     def guidance(self, text: str, skill: Skill) -> str:
         """Why a slow update's guidance is not written; empty if it may be."""

@@ -183,7 +183,7 @@ class Step:
             rows = [f"{row.status} {row.detail}".strip() for row in candidate.report.rows if row.status != "applied"]
             raise EndedError("no_change", f"the edits leave the skill as it is: {'; '.join(rows) or 'they cancel out'}")
         if reason := self.tools.refusals.candidate(skill, candidate.result, self.state.rejected):
-            raise EndedError("no_change", f"this set of edits was {reason}")
+            raise EndedError("no_change", reason)
         return candidate
 
     async def _gate(self, candidate: Applied) -> Verdict:

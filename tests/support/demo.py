@@ -173,6 +173,7 @@ def knobs_of(knobs: Knobs) -> TrainSection:
         edit_budget=knobs.edit_budget,
         min_edit_budget=knobs.min_edit_budget,
         seed=knobs.seed,
+        gate="strict",
     )
 
 

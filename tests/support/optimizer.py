@@ -289,7 +289,7 @@ class World:
     client: ScriptedOptimizer = field(default_factory=lambda: ScriptedOptimizer(sensible))
     journal: Journal = field(default_factory=MemoryJournal)
     skill: Skill = field(default_factory=make_skill)
-    train: TrainSection = field(default_factory=lambda: TrainSection(epochs=1, batch=4, minibatch=2))
+    train: TrainSection = field(default_factory=lambda: TrainSection(gate="strict", epochs=1, batch=4, minibatch=2))
     workers: int = 2
     observer: Observer = field(default_factory=Silent)
     now: float = 1_700_000_000.0

@@ -62,7 +62,7 @@ class Place:
         )
         tasks = task_set(4, 4, 2)
         needs = {task.id: ["rule-b" if int(task.id[-2:]) % 2 else "rule-a"] for task in tasks.tasks}
-        knobs = TrainSection(epochs=3, batch=2, minibatch=2, edit_budget=1, min_edit_budget=1, seed=1)
+        knobs = TrainSection(gate="strict", epochs=3, batch=2, minibatch=2, edit_budget=1, min_edit_budget=1, seed=1)
         self.world = World(folder / "attempts", WorldHarness(needs), tasks, train=knobs)
         self.world.history = SkillRepository(self.root, "skills/demo", author=Author("honed", "honed@localhost"))
 

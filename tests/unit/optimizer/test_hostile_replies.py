@@ -78,7 +78,7 @@ def world(folder: Path, answer: Any, *, skill: Skill = KEEP, **train: Any) -> Wo
         return answer if isinstance(answer, str | dict) else json.dumps(answer)
 
     tasks = task_set(1, 2, 0)
-    knobs = TrainSection(**{"epochs": 1, "batch": 1, **train})
+    knobs = TrainSection(**{"gate": "strict", "epochs": 1, "batch": 1, **train})
     harness = WorldHarness({task.id: ["rule-a"] for task in tasks.tasks})
     return World(folder, harness, tasks, ScriptedOptimizer(reply), skill=skill, train=knobs)
 

@@ -32,7 +32,9 @@ def small(folder: Path, **train: Any) -> World:
     """Four train, selection and test tasks: even ones need rule-a, odd ones rule-b."""
     tasks = task_set(4, 4, 4)
     needs = {task.id: ["rule-b" if int(task.id[-2:]) % 2 else "rule-a"] for task in tasks.tasks}
-    knobs = TrainSection(**{"epochs": 1, "batch": 2, "minibatch": 2, "edit_budget": 1, "min_edit_budget": 1, **train})
+    knobs = TrainSection(
+        **{"gate": "strict", "epochs": 1, "batch": 2, "minibatch": 2, "edit_budget": 1, "min_edit_budget": 1, **train}
+    )
     return World(folder, WorldHarness(needs), tasks, train=knobs)
 
 

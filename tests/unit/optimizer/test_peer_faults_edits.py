@@ -54,7 +54,9 @@ def world(folder: Path, reply: Replier, **train: Any) -> World:
     """Two train tasks that need rule-a and rule-b, two selection tasks."""
     tasks = task_set(2, 2, 0)
     harness = WorldHarness({task.id: ["rule-a", "rule-b"] for task in tasks.tasks})
-    knobs = TrainSection(**{"epochs": 1, "batch": 2, "meta_skill": False, "slow_update": "off", **train})
+    knobs = TrainSection(
+        **{"gate": "strict", "epochs": 1, "batch": 2, "meta_skill": False, "slow_update": "off", **train}
+    )
     return World(folder, harness, tasks, ScriptedOptimizer(reply), skill=make_skill("- keep"), train=knobs)
 
 

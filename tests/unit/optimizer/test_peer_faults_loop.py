@@ -40,7 +40,9 @@ def two_rules(folder: Path, **train: Any) -> World:
     """Even tasks need rule-a, odd ones rule-b; a rule is learned a step."""
     tasks = task_set(4, 4, 4)
     needs = {task.id: ["rule-b" if int(task.id[-2:]) % 2 else "rule-a"] for task in tasks.tasks}
-    knobs = TrainSection(**{"epochs": 2, "batch": 2, "minibatch": 2, "edit_budget": 1, "min_edit_budget": 1, **train})
+    knobs = TrainSection(
+        **{"gate": "strict", "epochs": 2, "batch": 2, "minibatch": 2, "edit_budget": 1, "min_edit_budget": 1, **train}
+    )
     return World(folder, WorldHarness(needs), tasks, train=knobs)
 
 

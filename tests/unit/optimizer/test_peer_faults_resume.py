@@ -34,7 +34,7 @@ def hard_world(folder: Path, **train: Any) -> World:
     """Every task needs both rules, so the initial skill scores 0.0; one rule is learned a step."""
     tasks = task_set(4, 3, 2)
     needs = {task.id: ["rule-a"] for task in tasks.tasks}
-    knobs = {"epochs": 2, "batch": 1, "minibatch": 1, "edit_budget": 1, "min_edit_budget": 1, **train}
+    knobs = {"epochs": 2, "batch": 1, "minibatch": 1, "edit_budget": 1, "min_edit_budget": 1, "gate": "strict", **train}
     return World(folder, WorldHarness(needs), tasks, train=TrainSection(**knobs), workers=1)
 
 

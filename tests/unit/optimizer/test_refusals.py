@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.refusals import Refusals
+from daemon.tasks.task import TaskSet
 from skills_repo.edits import Edit, EditLimits, Op, apply
-from tests.support.optimizer import make_skill, task_set
+from tests.support.optimizer import make_skill, make_task, task_set
 
 SKILL = make_skill("- Look first.")
 LIMITS = EditLimits(4, also=frozenset({Op.REWRITE}))
@@ -43,3 +44,23 @@ def test_what_was_rejected_on_the_same_skill_is_refused_and_on_another_it_is_not
     assert reason(edit, known).startswith("already tried on this skill")
     assert reason(edit, {("sha256:another", candidate.digest)}) == ""
     assert reason(edit, known, Refusals(REFUSALS.firewall, repeats=False)) == ""
+
+
+def test_a_leak_split_over_two_edits_is_refused_as_a_whole() -> None:
+    held_out = "The committee of the northern harbour shall meet on every second Tuesday in the old customs house"
+    tasks = task_set(2, 2, 2)
+    firewall = Firewall.of(
+        TaskSet((*tasks.tasks, make_task("selection-99", "selection", prompt=held_out)), tasks.source)
+    )
+    refusals = Refusals(firewall)
+    edits = [
+        Edit(Op.APPEND, content="- The committee of the northern harbour shall"),
+        Edit(
+            Op.REPLACE, target="northern harbour shall", content="northern harbour shall meet on every second Tuesday"
+        ),
+    ]
+    candidate = apply(SKILL, edits, LIMITS).result
+    assert refusals.edit(edits[0], SKILL, LIMITS, set()) == ""
+    reason = refusals.candidate(SKILL, candidate, set())
+    assert reason.startswith("the edits together are refused: shares")
+    assert "harbour" not in reason

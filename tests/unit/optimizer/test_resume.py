@@ -25,7 +25,9 @@ def overfitting(folder: Path, seed: int | None = None, workers: int = 2) -> Worl
     needs = {task.id: ["rule-a"] for task in tasks.tasks} | {"train-01": ["rule-h"], "selection-02": ["rule-z"]}
     breaks = {"selection-00": ["rule-h"], "selection-01": ["rule-h"]}
     world = World(folder, WorldHarness(needs, breaks), tasks, workers=workers)
-    world.train = TrainSection(epochs=2, batch=2, minibatch=1, merge_batch=2, edit_budget=1, min_edit_budget=1, seed=3)
+    world.train = TrainSection(
+        gate="strict", epochs=2, batch=2, minibatch=1, merge_batch=2, edit_budget=1, min_edit_budget=1, seed=3
+    )
     if seed is not None:
         world.harness.chaos = random.Random(seed)
         world.client.chaos = random.Random(seed + 1)

@@ -47,7 +47,9 @@ def guided(guidance: str = GUIDANCE, notes: str = "Rules that name a check hold 
 def world(folder: Path, reply: Replier, **train: Any) -> World:
     tasks = task_set(6, 4, 2)
     needs = {task.id: ["rule-b"] for task in tasks.tasks}
-    knobs = TrainSection(**{"epochs": 3, "batch": 6, "minibatch": 3, "slow_update_samples": 4, **train})
+    knobs = TrainSection(
+        **{"gate": "strict", "epochs": 3, "batch": 6, "minibatch": 3, "slow_update_samples": 4, **train}
+    )
     return World(folder, WorldHarness(needs), tasks, ScriptedOptimizer(reply), train=knobs)
 
 

@@ -28,7 +28,9 @@ def world(folder: Path, reply: Replier = sensible, **train: Any) -> World:
     """Two train and four selection tasks; each needs rule-a, train-01 also rule-b."""
     tasks = task_set(2, 4, 0)
     needs = {task.id: ["rule-a"] for task in tasks.tasks} | {"train-01": ["rule-a", "rule-b"]}
-    knobs = TrainSection(**{"epochs": 1, "batch": 2, "minibatch": 4, "edit_budget": 2, "min_edit_budget": 1, **train})
+    knobs = TrainSection(
+        **{"gate": "strict", "epochs": 1, "batch": 2, "minibatch": 4, "edit_budget": 2, "min_edit_budget": 1, **train}
+    )
     return World(folder, WorldHarness(needs), tasks, ScriptedOptimizer(reply), train=knobs)
 
 
@@ -223,7 +225,7 @@ async def test_too_little_valid_coverage_at_the_gate_decides_nothing(tmp_path: P
     made.harness.run = flaky  # type: ignore[method-assign]
     step, report = await run(made)
     assert step.outcome == "indecisive"
-    assert step.reason.startswith("only 2 of 4 tasks are valid under both skills, 4 are needed")
+    assert "of 4 tasks are valid under both skills, 4 are needed: nothing decided" in step.reason
     assert report.commits == ()
     assert {fate.fate for fate in report.edits} == {"undecided"}
     assert (report.accepted, report.rejected) == (0, 0)

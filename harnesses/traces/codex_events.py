@@ -19,6 +19,8 @@ from sandboxes.gateway.policy import Usage
 
 _GENERIC = {"collab_tool_call", "mcp_tool_call", "web_search", "todo_list"}
 _PLAIN = {"id", "type", "status", "tool", "agents_states", "result", "error"}
+_SET_UP = ("Model metadata for ",)
+"""What Codex says about its own set-up: it would be taken for the cause of a failure."""
 _STOPS = (
     ("reason: max_output_tokens", "max_output_tokens"),
     ("reason: content_filter", "refusal"),
@@ -109,7 +111,8 @@ class CodexEvents:
         elif kind == "file_change":
             self._changes(item)
         elif kind == "error":
-            self._build.failure(text_of(item, "message"))
+            if not (text := text_of(item, "message")).startswith(_SET_UP):
+                self._build.failure(text)
         else:
             self._unknown += 1
 

@@ -169,3 +169,40 @@ def test_clipping_twice_counts_what_was_missing_before() -> None:
     [told] = re.findall(r"… (\d+) characters left out", twice)
     kept = len(re.sub(r"\n\[… \d+ characters left out …\]\n", "", twice))
     assert abs(int(told) + kept - 2_000) <= 3
+
+
+WHY = {
+    "codex": {
+        "400_ctx": "ran out of room in the model's context window",
+        "budget2": "budget reached",
+        "drop": "stream closed before response.completed",
+        "incomplete_max": "reason: max_output_tokens",
+        "success_codemode": "exec_command [FAILED, exit code 3]",
+        "empty_text": "final answer:\n  (none)",
+    },
+    "claude-code": {
+        "bad_edit": "File does not exist",
+        "bad_input": "The required parameter `command` is missing",
+        "unknown_tool": "No such tool available: NoSuch",
+        "setting_hang": "Unknown skill: nope",
+        "max_turns": "Reached maximum number of turns (2)",
+        "max_tokens": "response exceeded the 128000 output token maximum",
+        "perm_default": "permission denied: Bash",
+        "sig_term_cmd": "Bash [FAILED, exit code 137]",
+        "refusal": "safeguards flagged this message",
+        "500_then_ok": "request retried: server_error (status 500)",
+        "v_nomodelinv": "skill listed: no",
+    },
+}
+
+
+@pytest.mark.parametrize(("harness", "name"), [(harness, name) for harness in WHY for name in WHY[harness]])
+def test_a_reader_can_tell_why_an_attempt_failed(harness: str, name: str) -> None:
+    trace = golden.codex(name) if harness == "codex" else golden.claude(name)
+    assert WHY[harness][name] in condensed(summarize(trace, outcome="o", harness=harness), 200)
+
+
+def test_what_a_cli_says_about_its_own_set_up_is_no_error_of_the_agents() -> None:
+    """Codex tells of every model it does not know; an optimizer would take it for the cause."""
+    assert "Model metadata" not in summarize(golden.codex("spawn_agent"))
+    assert "ERROR" not in summarize(golden.codex("spawn_agent"))

@@ -25,7 +25,7 @@ from daemon.optimizer.gates.paired import PairedGate
 from daemon.optimizer.gates.strict import StrictGate
 from daemon.optimizer.gates.verdict import Pool
 from tests.benchmarks.results import Result
-from tests.support.gates import GateWorld
+from tests.support.gates import GateWorld, Inline
 
 Say = Callable[[str], None]
 Rule = Literal["strict", "paired"]
@@ -139,6 +139,7 @@ def measure(first: int, end: int) -> Part:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
     async def all_of(folder: Path) -> Part:
+        asyncio.get_running_loop().set_default_executor(Inline(1))
         small, large = [], []
         biases: dict[Rule, list[float]] = {"strict": [], "paired": []}
         for seed in range(first, end):

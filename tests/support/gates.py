@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.gates.rule import GateRule
 from daemon.rollouts.attempt import AttemptSettings
+from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.scorers.scorer import Result
 from daemon.tasks.task import Score, Task
@@ -26,7 +29,7 @@ from harnesses.traces.trace import Trace
 from sandboxes.gateway.policy import Usage
 from sandboxes.sandbox import Collected
 from skills_repo.skill import Skill
-from tests.support.optimizer import make_skill, make_task, no_wait
+from tests.support.optimizer import make_result, make_skill, make_task, no_wait
 
 RUN = "r1"
 Rates = Mapping[str, float]
@@ -84,6 +87,18 @@ class RateHarness:
         return min(1.0, max(0.0, round(rate + 0.4 * (luck - 0.5), 2)))
 
 
+class Inline(ThreadPoolExecutor):
+    """Runs at once what would go to a thread: for worlds of many thousand attempts that wait for nothing."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
 async def _verify(task: Task, result: Result) -> Score:
     value = float(result.final_answer)
     return Score(value, value >= 1)
@@ -138,3 +153,71 @@ class GateWorld:
             sleep=no_wait,
         )
         return Selection(rollouts, self.tasks, RUN, self.rule)
+
+
+@dataclass
+class Script:
+    """What every trial of every task comes to, by skill: a score, or None for invalid. The last one given repeats."""
+
+    scores: dict[str, dict[str, Sequence[float | None]]] = field(default_factory=dict)
+    """Skill digest to task id to scores by trial."""
+
+
+class ScriptedSelection(Selection):
+    """A selection split without rollouts: results are looked up. It counts what it is asked."""
+
+    def __init__(self, tasks: Sequence[Task], rule: GateRule | None = None) -> None:
+        self.tasks = tuple(tasks)
+        self.rule = rule or GateRule()
+        self.script = Script()
+        self.asked: list[tuple[str, int, str]] = []
+        """(skill's text, trial, task id) of every result given."""
+
+    def version(self, name: str, scores: Mapping[str, Sequence[float | None] | float | None]) -> Skill:
+        """A skill with these scores; one score stands for all trials."""
+        skill = make_skill(f"- version {name}")
+        rows = {key: row if isinstance(row, Sequence) else [row] for key, row in scores.items()}
+        self.script.scores[skill.digest] = rows
+        return skill
+
+    async def results(
+        self, skill: Skill, trial: int = 0, tasks: Sequence[Task] | None = None
+    ) -> tuple[TaskResult, ...]:
+        asked = self.tasks if tasks is None else tasks
+        return tuple(self._result(skill, trial, task) for task in sorted(asked, key=lambda task: task.id))
+
+    async def stream(self, skill: Skill, trial: int, tasks: Sequence[Task]) -> AsyncGenerator[TaskResult, None]:
+        for task in tasks:
+            yield self._result(skill, trial, task)
+
+    def count(self, skill: Skill) -> int:
+        """Results given of this skill."""
+        return sum(text == skill.text for text, _, _ in self.asked)
+
+    def _result(self, skill: Skill, trial: int, task: Task) -> TaskResult:
+        self.asked.append((skill.text, trial, task.id))
+        row = self.score(skill, trial, task)
+        return replace(make_result(task.id, row), task=task)
+
+    def score(self, skill: Skill, trial: int, task: Task) -> float | None:
+        """What the trial comes to."""
+        scores = self.script.scores[skill.digest][task.id]
+        return scores[min(trial, len(scores) - 1)]
+
+
+class RateSelection(ScriptedSelection):
+    """The same, each trial drawn by the task's pass rate (a single number per task) and a seed."""
+
+    def __init__(self, tasks: Sequence[Task], seed: int, rule: GateRule | None = None) -> None:
+        super().__init__(tasks, rule)
+        self._seed = seed
+
+    def score(self, skill: Skill, trial: int, task: Task) -> float | None:
+        rate = self.script.scores[skill.digest][task.id][0]
+        assert rate is not None
+        return 1.0 if draw(self._seed, skill.digest, task.id, trial) < rate else 0.0
+
+
+def selection_tasks(n: int, **fields: Any) -> tuple[Task, ...]:
+    """Selection tasks `t00`, `t01`, …"""
+    return tuple(make_task(f"t{i:02}", "selection", **fields) for i in range(n))

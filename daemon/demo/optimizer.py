@@ -1,4 +1,4 @@
-"""The simulated optimizer: reads reflect, merge and rank prompts and answers as a model would, in valid JSON.
+"""The simulated optimizer: reads the prompts of patch mode and answers as a model would, in valid JSON.
 
 It is a pure function of the prompt. It finds failure types in what the agent did, and has ideas about them, some of
 them bad (`daemon.demo.ideas`): sorting them is the gate's work.
@@ -14,7 +14,17 @@ from typing import Any
 
 from daemon.demo.diagnosis import failures_of, is_text_task
 from daemon.demo.ideas import FAILURES, HABITS_KEPT, Failure, Idea
-from daemon.optimizer.replies import MergedEdit, MergeReply, Pattern, ProposedEdit, RankReply, ReflectReply
+from daemon.optimizer.replies import (
+    MergedEdit,
+    MergeReply,
+    MetaSkillReply,
+    Pattern,
+    ProposedEdit,
+    RankReply,
+    ReflectReply,
+    RepairReply,
+    SlowUpdateReply,
+)
 
 _ATTEMPT = re.compile(r'<attempt task="([^"]*)" verdict="([^"]*)" score="([^"]*)">\n(.*?)</attempt>', re.DOTALL)
 _ENOUGH_SUCCESSES = 3
@@ -28,10 +38,17 @@ def is_optimizer_prompt(prompt: str) -> bool:
 
 def answer(prompt: str, schema_name: str = "") -> str:
     """The reply to an optimizer prompt, as JSON text. `schema_name` may say the phase; the prompt's sections do too."""
+    if schema_name == "repair":
+        return RepairReply(reasoning="No better place is known.", edits=[]).model_dump_json()
     if schema_name == "rank" or "\n<edits>" in prompt:
         return _rank(prompt).model_dump_json()
     if schema_name == "merge" or "\n<patches>" in prompt:
         return _merge(prompt).model_dump_json()
+    if schema_name == "slow_update" or "\n<present_guidance>" in prompt:
+        kept = _section(prompt, "present_guidance").strip()
+        return SlowUpdateReply(reasoning="Nothing that the steps do not see.", guidance=kept).model_dump_json()
+    if schema_name == "meta_skill" or "\n<present_notes>" in prompt:
+        return MetaSkillReply(reasoning="r", notes="Edits that name a check hold up; haste does not.").model_dump_json()
     attempts = tuple(Attempted(*found) for found in _ATTEMPT.findall(prompt))
     solved = schema_name == "reflect_successes" if schema_name.startswith("reflect") else _all_solved(attempts)
     desk = _Desk.read(prompt)

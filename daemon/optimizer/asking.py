@@ -7,6 +7,7 @@ A provider that fails stops the run.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -68,7 +69,7 @@ class Optimizer:
         request = ModelRequest(
             system=system,
             messages=(ChatMessage("user", prompt.text, prompt.stable),),
-            schema=schema.model_json_schema(),
+            schema=_schema(schema),
             schema_name=role,
             max_output_tokens=self._max_output_tokens,
             temperature=self._temperature,
@@ -105,3 +106,9 @@ class Optimizer:
     def _row(self, reply: dict[str, Any] | None, error: str, usage: Usage) -> dict[str, Any]:
         """A reply as it is journaled."""
         return {"reply": reply, "error": error, "usage": asdict(usage), "model": self._client.model}
+
+
+@functools.cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """A reply's JSON schema, built once."""
+    return model.model_json_schema()

@@ -64,7 +64,7 @@ class RunReport:
     invalid: int
     """Attempts that came to no score, retried ones among them."""
     wall_s: float
-    """Of this process."""
+    """Of every process that worked on the run."""
 
     def count(self, *fates: Fate) -> int:
         """How many edits had one of these fates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from daemon.budget.totals import seconds
 from daemon.journal.journal import Journal
 from daemon.optimizer.decision import BaselineDecision
 from daemon.optimizer.opening import Opened
@@ -54,11 +55,8 @@ class Reporter:
         unchanged = failed and state.best.skill.digest == initial.digest
         test = BeforeAfter(None, None) if unchanged else await self._test(initial, state.best.skill)
         attempts = await self._journal.attempts(self._run.run_id)
-        usages = [
-            *(step.optimizer_usage for step in state.steps),
-            *(update.optimizer_usage for update in state.slow_updates),
-            *(notes.optimizer_usage for notes in state.meta_skills),
-        ]
+        replies = await self._journal.replies(self._run.run_id)
+        worked = seconds(await self._journal.spans(run_id=self._run.run_id))
         return RunReport(
             run_id=self._run.run_id,
             skill=self._run.skill,
@@ -75,10 +73,10 @@ class Reporter:
             best_digest=state.best.skill.digest,
             current_is_best=state.skill.digest == state.best.skill.digest,
             target_usage=sum((usage_of(record) for record in attempts), Usage()),
-            optimizer_usage=sum(usages, Usage()),
+            optimizer_usage=sum((Usage(**row.reply["usage"]) for row in replies), Usage()),
             attempts=len(attempts),
             invalid=sum(record.score is None for record in attempts),
-            wall_s=time.monotonic() - self._started,
+            wall_s=max(worked, time.monotonic() - self._started),
         )
 
     async def _selection(self, state: State, initial: Skill, baseline: BaselineDecision) -> BeforeAfter:

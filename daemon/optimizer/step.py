@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daemon.budget.reached import BudgetReached
-from daemon.optimizer.attributing import attributed
 from daemon.optimizer.batches import StepPlan
 from daemon.optimizer.decision import RefusedEdit, RolloutSummary, StepDecision, StepOutcome
+from daemon.optimizer.gates.attribution import attribute
 from daemon.optimizer.gates.rule import GateRule, mean
 from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.learning import Learning
@@ -193,9 +193,27 @@ class Step:
         verdict = await self.tools.gate.judge(base.skill, candidate.result, selection, base.pool)
         self._found["verdict"] = verdict
         if verdict.ruling == "accepted" and self.tools.knobs.train.attribution and edits > 1:
-            self._found |= await attributed(self.tools, base, candidate, verdict, self._limits(self._found["budget"]))
-        ruled: Verdict = self._found["verdict"]
-        return ruled
+            return await self._attribute(candidate, verdict)
+        return verdict
+
+    async def _attribute(self, candidate: Applied, verdict: Verdict) -> Verdict:
+        """Drop what carries nothing, and note what each edit carries."""
+        base, limits = self.state.skill, self._limits(self._found["budget"])
+        self._say("attribution", f"{len(candidate.stages)} edits, each left out once")
+        found = await attribute(self.tools.gate.judge, base, candidate, verdict, self.tools.selection, limits=limits)
+        self._note([f"attribution: {found.reason}"], Usage())
+        if found.dropped:
+            given, kept = candidate.report.applied, found.applied
+            self._refuse(
+                [
+                    (given[position], "it carries nothing: the skill scores no less without it")
+                    for position in found.dropped
+                ]
+            )
+            self._found |= {"chosen": kept.report.applied, "report": kept.report.rows}
+            self._found["candidate_digest"] = kept.result.digest
+        self._found |= {"verdict": found.verdict, "shares": found.shares}
+        return found.verdict
 
     def _say(self, phase: str, detail: str) -> None:
         self.tools.observer.notify(PhaseStarted(self.plan.step, phase, detail))

@@ -103,3 +103,14 @@ async def test_other_seeds_show_the_same(demo: DemoSet, workshop: DemoWorkshop, 
     assert report.selection.after is not None
     assert report.selection.after.score is not None
     assert report.selection.after.score >= 6 / 12
+
+
+async def test_two_epochs_under_the_default_gate_come_to_the_same_skill(
+    demo: DemoSet, workshop: DemoWorkshop, tmp_path: Path
+) -> None:
+    """Every part of the method at once: fresh trials, slow update, notes; the simulated model knows their prompts."""
+    section = knobs_of(demo.knobs).model_copy(update={"gate": "paired", "epochs": 2})
+    report = await train(demo, workshop, tmp_path, section)
+    assert report.best_digest == taught(skill_of(demo), *RULES.values()).digest
+    assert not [note for step in report.steps for note in step.notes]
+    assert {fate.fate for fate in report.edits} <= {"accepted", "rejected", "refused", "not_chosen"}

@@ -18,6 +18,8 @@ from daemon.budget.reached import BudgetReached
 from daemon.budget.totals import Payer, PricedModel
 from daemon.config import ConfigError
 from daemon.config_train import BudgetSection, TrainSection
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import Decision
 from daemon.optimizer.loop import Training
 from daemon.readback.costs import by_phase
 from daemon.rollouts.attempt import AttemptSettings
@@ -161,9 +163,29 @@ async def test_token_and_wall_totals_cover_only_the_last_process(tmp_path: Path)
     attempts = sum(world.harness.runs.values())
     assert report.attempts == attempts
     assert report.target_usage.tokens == attempts * 15
+    assert report.optimizer_usage.requests == len(world.client.requests)
     view = await viewed(world)
     assert view.processes == 4
     assert sum(cost.attempts for cost in by_phase(view.costs)) == attempts
+
+
+async def test_the_reports_wall_time_is_that_of_every_process(tmp_path: Path) -> None:
+    world = spending(tmp_path)
+    clock = Clock()
+    world.journal = MemoryJournal(clock)
+    with pytest.raises(BudgetReached):
+        await world.process(run={"attempts": 3}).run()
+    [run] = await world.journal.find_runs()
+    clock.now += 500
+    await world.journal.save_decision(Decision(run.run_id, 99, "late", {}))
+    assert (await world.process().run()).wall_s >= 500
+
+
+async def test_replies_of_a_step_that_the_budget_ended_are_in_the_report(tmp_path: Path) -> None:
+    world = spending(tmp_path)
+    report = await world.process(step={"tokens": 150}).run()
+    assert "budget" in [step.outcome for step in report.steps]
+    assert report.optimizer_usage.requests == len(world.client.requests) > 0
 
 
 async def test_wall_time_of_every_process_counts() -> None:

@@ -163,4 +163,4 @@ def _rest(console: Console, run: RunView, view: StepView) -> None:
     heading(console, "costs")
     console.print(cost_table(cost for cost in run.costs if cost.step == view.decision.step))
     usage = view.decision.optimizer_usage
-    console.print(f"optimizer, as decided: {usage.requests:,} requests, {usage.tokens:,} tokens, {money(usage)}")
+    console.print(f"optimizer, as decided: requests {usage.requests:,}, tokens {usage.tokens:,}, {money(usage)}")

@@ -90,8 +90,11 @@ class Training:
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
             msg = f"{error}: run `honed train` again, what is paid for is kept"
             raise RunStopped(msg) from error
-        except (RunStopped, BudgetReached) as stop:
+        except RunStopped as stop:
             self.observer.notify(RunEnded(run_id, "failed", str(stop)))
+            raise
+        except BudgetReached as reached:
+            self.observer.notify(RunEnded(run_id, "stopped", str(reached)))
             raise
         state: Literal["done", "failed"] = "failed" if report.failed else "done"
         await self.journal.end_run(run_id, state)

@@ -84,7 +84,8 @@ class RunEnded:
     """A run came to its end."""
 
     run_id: str
-    state: Literal["done", "failed"]
+    state: Literal["done", "failed", "stopped"]
+    """`stopped`: by the budget, as was asked for."""
     reason: str
 
 

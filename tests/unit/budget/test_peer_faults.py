@@ -23,13 +23,14 @@ from daemon.journal.records import Decision
 from daemon.optimizer.loop import Training
 from daemon.readback.costs import by_phase
 from daemon.rollouts.attempt import AttemptSettings
+from daemon.rollouts.progress import RunEnded
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import Usage
 from tests.support.budget import PRICE, Clock, Till
 from tests.support.journal import a_run
-from tests.support.optimizer import World, WorldHarness, no_wait, task_set, verify
+from tests.support.optimizer import Heard, World, WorldHarness, no_wait, task_set, verify
 from tests.support.readback import viewed
 
 TRAIN = TrainSection(epochs=1, batch=4, minibatch=2, gate="strict", slow_update="off", meta_skill=False)
@@ -133,11 +134,13 @@ async def test_a_step_that_is_used_up_ends_alone_and_the_run_goes_on(tmp_path: P
 async def test_anthropics_1412_a_plan_that_is_burned_in_minutes(tmp_path: Path) -> None:
     """However many workers there are: a cap holds among them, and the estimate comes first."""
     world = spending(tmp_path, workers=24)
-    with pytest.raises(BudgetReached, match=r"\[budget.run\] usd"):
+    world.observer = heard = Heard()
+    with pytest.raises(BudgetReached, match=r"\[budget.run\] usd") as reached:
         await world.process(run={"usd": 1.5}).run()
     [run] = await world.journal.find_runs()
     spent = sum(record.usage["usd"] for record in await world.journal.attempts(run.run_id))
     assert 1.5 <= spent <= 1.5 + 0.25
+    assert heard.events[-1] == RunEnded(run.run_id, "stopped", str(reached.value))
     estimate = Estimate(plan_run(TRAIN, world.tasks.sizes()), None, None, 24, BudgetSection())
     assert estimate.line().startswith("estimate: 2 steps, 15 to 26 attempts")
 

@@ -88,6 +88,28 @@ async def test_the_minibatches_are_those_that_were_reflected_on(tmp_path: Path) 
         assert any(all(f'"{task}"' in prompt for task in one.tasks) for prompt in seen), one.tasks
 
 
+async def test_a_paired_judgement_is_told_look_by_look_and_every_attempt_is_counted(tmp_path: Path) -> None:
+    knobs = KNOBS.model_copy(update={"gate": "paired", "accumulation": 2, "batch": 2, "edit_budget": 4})
+    made = world(tmp_path, train=knobs)
+    view = await trained(made)
+    assert view.baseline is not None
+    assert view.baseline.pool.count > 1
+    text = drawn(lambda console: render_run(console, view))
+    assert f", {view.baseline.pool.count} trials a task" in text
+    judged = next(step for step in view.steps if step.verdict is not None)
+    assert judged.verdict is not None
+    step = await step_of(made, view, judged.step)
+    assert {row.batch for row in step.batch} == {0, 1}
+    assert all(row.row is not None and row.row.key.trial == 0 for row in step.batch)
+    text = drawn(lambda console: render_step(console, view, step))
+    for row in judged.verdict.rows:
+        assert row.id in text
+    assert f"look {len(judged.verdict.looks)}: " in text
+    assert ", p = " in text
+    assert sum(cost.attempts for cost in view.costs) == sum(made.harness.runs.values())
+    assert {cost.phase for cost in view.costs if cost.attempts} == {"baseline", "rollouts", "gate", "sealed test"}
+
+
 async def test_later_steps_know_the_buffer(tmp_path: Path) -> None:
     made = world(tmp_path)
     view = await trained(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Collection, Iterable
@@ -22,7 +23,7 @@ class Habits:
     overlooks: float = 0.05
     """Rules of the skill that it does not notice and proposes again."""
     forgets: float = 0.1
-    """Rejected edits that it is shown and proposes all the same."""
+    """Edits that it is shown as rejected alone, and proposes all the same."""
     guesses: float = 0.4
     """Failures without a visible cause that it makes one up for."""
     praises: float = 0.3
@@ -31,8 +32,8 @@ class Habits:
     """Rules for one cause in one patch, where the budget has room."""
     noise: float = 0.07
     """Standard deviation of a judgement, on the scale of `Rule.plausible`."""
-    trust: float = 1.5
-    """Weight of its own record by style, on the same scale."""
+    trust: float = 5.0
+    """Weight of its own record by style: what a score of 1 counts on the scale of `Rule.plausible`."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ class Mind:
     def _fresh(self, rule: Rule) -> bool:
         if rule.id in self.reading.known:
             return self.rng.random() < self.habits.overlooks
-        if rule.id in self.reading.rejected:
-            return self.rng.random() < self.habits.forgets
-        return True
+        # A set was rejected, not each edit in it: the more edits shared the blame, the sooner it tries one again.
+        again: float = math.prod(self.habits.forgets ** (1 / size) for size in self.reading.rejected.get(rule.id, ()))
+        return self.rng.random() < again
 
     def pick(self, causes: Iterable[str], budget: int | None) -> list[Rule]:
         """Rules for these causes: one each in order, then the next best of each, while the budget has room."""

@@ -17,7 +17,9 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _AREA = re.compile(r"of the work on ([a-z]+)\.")
 _CAUSE = re.compile(r"It went wrong at ([a-z]+-[a-z])\b")
 _MISLED = re.compile(r"Led astray by ([a-z]+-[a-z]\d+)\b")
-_RECORD = re.compile(r"([a-z]+) rules: (\d+) kept, (\d+) rejected")
+_RECORD = re.compile(r"([a-z]+) rules: (\d+) tried, ([+-]\d+\.\d+) points each")
+_PRIOR = 4
+"""Trials of a style that its record has to outweigh."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,20 @@ class Reading:
         return in_force(self.skill)
 
     @cached_property
-    def rejected(self) -> frozenset[str]:
-        """The rules in edits shown as tried and rejected."""
-        lines = (line for line in self.section("earlier_steps").splitlines() if line.startswith('{"op"'))
-        return frozenset(rule for line in lines for rule in said(line))
+    def rejected(self) -> dict[str, tuple[int, ...]]:
+        """The rules in edits shown as tried and rejected: of each, how many were tried together with it, every time."""
+        found: dict[str, tuple[int, ...]] = {}
+        for step in re.split(r"^Step ", self.section("earlier_steps"), flags=re.MULTILINE):
+            edits = [line for line in step.splitlines() if line.startswith('{"op"')]
+            for rule in {rule for line in edits for rule in said(line)}:
+                found[rule] = (*found.get(rule, ()), len(edits))
+        return found
 
     @cached_property
     def records(self) -> dict[str, float]:
-        """What the optimizer's own memory says of each style: the share kept, between 0 and 1, with a prior of half."""
+        """What the optimizer's own memory says a rule of each style is worth, in score; few trials count little."""
         found = records(self.section("optimizer_memory"))
-        return {style: (kept + 1) / (kept + lost + 2) for style, kept, lost in found}
+        return {style: tried * points / 100 / (tried + _PRIOR) for style, (tried, points) in found.items()}
 
     @cached_property
     def attempts(self) -> tuple[Seen, ...]:
@@ -115,9 +121,9 @@ def seen(text: str) -> tuple[Seen, ...]:
     )
 
 
-def records(text: str) -> list[tuple[str, int, int]]:
-    """Notes on styles of rules: how many were kept and how many rejected."""
-    return [(style, int(kept), int(lost)) for style, kept, lost in _RECORD.findall(text)]
+def records(text: str) -> dict[str, tuple[int, float]]:
+    """Notes on styles of rules: how many were tried, and the points that each came to."""
+    return {style: (int(tried), float(points)) for style, tried, points in _RECORD.findall(text)}
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

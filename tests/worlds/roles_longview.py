@@ -41,18 +41,18 @@ def slow_update(mind: Mind) -> Row:
 
 
 def meta_skill(mind: Mind) -> Row:
-    """The record of each style of rule: kept and rejected, over all epochs so far."""
-    kept: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    for style, won, gone in records(mind.reading.section("present_notes")):
-        kept[style] += won
-        lost[style] += gone
+    """The record of each style of rule over all epochs so far: a step's gain or loss is shared among its edits."""
+    present = records(mind.reading.section("present_notes"))
+    tried = Counter({style: count for style, (count, _) in present.items()})
+    points = {style: count * each for style, (count, each) in present.items()}
     for row in map(json.loads, mind.reading.section("epoch").splitlines()):
-        tally = {"accepted": kept, "rejected": lost}.get(row["outcome"])
-        if tally is not None:
-            tally.update(_styles(mind, row["edits"]))
-    lines = [f"{style} rules: {kept[style]} kept, {lost[style]} rejected" for style in sorted({*kept, *lost})]
-    return {"reasoning": "r", "notes": "\n".join(lines)}
+        for style in _styles(mind, row["edits"]) if "after" in row else ():
+            tried[style] += 1
+            points[style] = points.get(style, 0.0) + 100 * (row["after"] - row["before"]) / len(row["edits"])
+    lines = [
+        f"{style} rules: {count} tried, {points[style] / count:+.2f} points each" for style, count in tried.items()
+    ]
+    return {"reasoning": "r", "notes": "\n".join(sorted(lines))}
 
 
 def _styles(mind: Mind, edits: list[Row]) -> list[str]:

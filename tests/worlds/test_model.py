@@ -88,8 +88,12 @@ async def test_it_fills_the_budget_and_without_one_takes_all_it_can_think_of() -
 
 async def test_its_own_record_of_kinds_of_rules_turns_its_choice() -> None:
     style, other, *_ = sorted({rule.style for rule in ANSWERS})
-    good = await often(meta_skill=f"{style} rules: 9 kept, 0 rejected\n{other} rules: 0 kept, 9 rejected")
-    bad = await often(meta_skill=f"{style} rules: 0 kept, 9 rejected\n{other} rules: 9 kept, 0 rejected")
+    good = await often(
+        meta_skill=f"{style} rules: 9 tried, +5.00 points each\n{other} rules: 9 tried, -5.00 points each"
+    )
+    bad = await often(
+        meta_skill=f"{style} rules: 9 tried, -5.00 points each\n{other} rules: 9 tried, +5.00 points each"
+    )
 
     def share(found: Counter[str]) -> float:
         return sum(found[rule.id] for rule in ANSWERS if rule.style == style) / sum(found.values())
@@ -166,10 +170,9 @@ async def notes(steps: list[dict[str, Any]], present: str = "") -> str:
     return str(json.loads((await SimulatedOptimizer(WORLD.lore, 1, GUIDANCE).complete(request)).text)["notes"])
 
 
-async def test_its_notes_tell_which_styles_of_rules_were_kept() -> None:
+async def test_its_notes_tell_what_each_style_of_rules_was_worth() -> None:
     rule = ANSWERS[0]
-    steps = [
-        {"step": 1, "kind": "step", "outcome": outcome, "failures": [], "edits": [{"content": rule.line}]}
-        for outcome in ("accepted", "rejected", "rejected", "no edits")
-    ]
-    assert await notes(steps, f"{rule.style} rules: 2 kept, 1 rejected") == f"{rule.style} rules: 3 kept, 3 rejected"
+    row = {"step": 1, "kind": "step", "failures": [], "edits": [{"content": rule.line}]}
+    steps = [{**row, "outcome": "rejected", "before": 0.5, "after": 0.44}, {**row, "outcome": "no change"}]
+    told = await notes(steps, f"{rule.style} rules: 2 tried, +3.00 points each")
+    assert told == f"{rule.style} rules: 3 tried, +0.00 points each"

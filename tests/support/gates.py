@@ -99,7 +99,8 @@ class Inline(ThreadPoolExecutor):
         return future
 
 
-async def _verify(task: Task, result: Result) -> Score:
+async def verify_rate(task: Task, result: Result) -> Score:
+    """The score that the harness answered; solved at 1."""
     value = float(result.final_answer)
     return Score(value, value >= 1)
 
@@ -145,7 +146,7 @@ class GateWorld:
         await journal.open_run(RunRecord(RUN, "f", "demo", "c", "open", 0.0))
         rollouts = Rollouts(
             self.harness,
-            _verify,
+            verify_rate,
             journal,
             attempts_folder=self.folder,
             workers=self.workers,

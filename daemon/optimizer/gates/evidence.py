@@ -125,6 +125,6 @@ def _fit(passed: float, of: int) -> float:
 def _convolve(sums: Sequence[float], atoms: Mapping[int, float]) -> list[float]:
     made = [0.0] * (len(sums) + max(atoms))
     for shift, share in atoms.items():
-        for at, mass in enumerate(sums, start=shift):
-            made[at] += share * mass
+        end = shift + len(sums)
+        made[shift:end] = [old + share * mass for old, mass in zip(made[shift:end], sums, strict=True)]
     return made

@@ -27,6 +27,9 @@ from daemon.optimizer.replies import (
 )
 
 _ATTEMPT = re.compile(r'<attempt task="([^"]*)" verdict="([^"]*)" score="([^"]*)">\n(.*?)</attempt>', re.DOTALL)
+_GUIDANCE = "Where a task failed before, read the result once more before you finish."
+"""Well meant, and without effect on the simulated agent."""
+_UNLIMITED = 64
 _ENOUGH_SUCCESSES = 3
 """Fewer successes than this are no pattern."""
 
@@ -45,8 +48,8 @@ def answer(prompt: str, schema_name: str = "") -> str:
     if schema_name == "merge" or "\n<patches>" in prompt:
         return _merge(prompt).model_dump_json()
     if schema_name == "slow_update" or "\n<present_guidance>" in prompt:
-        kept = _section(prompt, "present_guidance").strip()
-        return SlowUpdateReply(reasoning="Nothing that the steps do not see.", guidance=kept).model_dump_json()
+        guidance = _section(prompt, "present_guidance").strip() or _GUIDANCE
+        return SlowUpdateReply(reasoning="Some tasks fail time and again.", guidance=guidance).model_dump_json()
     if schema_name == "meta_skill" or "\n<present_notes>" in prompt:
         return MetaSkillReply(reasoning="r", notes="Edits that name a check hold up; haste does not.").model_dump_json()
     attempts = tuple(Attempted(*found) for found in _ATTEMPT.findall(prompt))
@@ -78,7 +81,7 @@ class _Desk:
     def read(cls, prompt: str) -> _Desk:
         earlier = _section(prompt, "earlier_steps")
         rejected = {str(edit.get("content", "")) for edit in _json_objects(earlier) if "op" in edit}
-        return cls(_section(prompt, "current_skill"), int(_section(prompt, "edit_budget") or 1), frozenset(rejected))
+        return cls(_section(prompt, "current_skill"), _budget(prompt), frozenset(rejected))
 
     def open_idea(self, failure: Failure) -> Idea | None:
         """The first idea about a failure that is neither in the skill nor rejected."""
@@ -150,8 +153,14 @@ def _rank(prompt: str) -> RankReply:
     edits = json.loads(_section(prompt, "edits") or "[]")
     habits = {idea.content for idea in HABITS_KEPT.values()}
     order = sorted(range(len(edits)), key=lambda i: (edits[i]["content"] in habits, -edits[i].get("support", 1), i))
-    chosen = order[: int(_section(prompt, "edit_budget") or 1)]
+    chosen = order[: _budget(prompt)]
     return RankReply(reasoning="What mends failures goes first.", selected=chosen)
+
+
+def _budget(prompt: str) -> int:
+    """The most edits that are asked for; many where there is no budget."""
+    found = _section(prompt, "edit_budget").strip()
+    return int(found) if found.isdigit() else _UNLIMITED if found else 1
 
 
 def _section(prompt: str, name: str) -> str:

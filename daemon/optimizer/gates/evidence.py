@@ -1,7 +1,7 @@
 """How surprising a candidate's lead would be if it changed nothing: an exact stratified permutation test.
 
 If a task passes as often under both skills, its trials may be dealt to the two arms in any way: given the values seen,
-every deal is equally likely. A task's statistic is the signed root of its likelihood ratio, so a change that chance
+every deal is equally likely. A task's statistic is a signed power of its likelihood ratio, so a change that chance
 hardly makes weighs more than one it often makes. The distribution of the weighted sum over tasks follows by
 convolution: no variance is estimated, no random number drawn, and tasks whose trials are all alike drop out.
 """
@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+_POWER = 0.75
+"""Of the log likelihood ratio. Measured: the root (0.5) finds concentrated gains less often; the ratio itself (1) lets
+candidates through that fix some tasks and break as many."""
 _GRID = 100
 """Values count in hundredths."""
 _COARSE_GRID, _MANY = 20, 12
@@ -85,11 +88,11 @@ def _stratum(sample: Sample) -> tuple[dict[float, float], float, float]:
     total, sizes = sum(before) + sum(after), (len(before), len(after))
     law: dict[float, float] = {}
     for part, share in _deals(tuple(sorted((*before, *after))), len(after)).items():
-        value = sample.weight * _root(total - part, part, *sizes, grid)
+        value = sample.weight * _weigh(total - part, part, *sizes, grid)
         law[value] = law.get(value, 0.0) + share
     mean = math.fsum(value * share for value, share in law.items())
     variance = math.fsum(share * (value - mean) ** 2 for value, share in law.items())
-    return law, variance, sample.weight * _root(sum(before), sum(after), *sizes, grid)
+    return law, variance, sample.weight * _weigh(sum(before), sum(after), *sizes, grid)
 
 
 @lru_cache(maxsize=4096)
@@ -106,12 +109,12 @@ def _deals(values: tuple[int, ...], size: int) -> Mapping[int, float]:
 
 
 @lru_cache(maxsize=65536)
-def _root(before: int, after: int, n_before: int, n_after: int, grid: int) -> float:
-    """The signed root of the likelihood ratio of two pass rates against one; sums count in parts of `grid`."""
+def _weigh(before: int, after: int, n_before: int, n_after: int, grid: int) -> float:
+    """The signed power of the log likelihood ratio of two pass rates against one; sums count in parts of `grid`."""
     a, b = before / grid, after / grid
     gain = _fit(a, n_before) + _fit(b, n_after) - _fit(a + b, n_before + n_after)
     sign = (after * n_before > before * n_after) - (after * n_before < before * n_after)
-    return sign * math.sqrt(max(0.0, gain))
+    return float(sign * max(0.0, gain) ** _POWER)
 
 
 def _fit(passed: float, of: int) -> float:

@@ -11,8 +11,8 @@ import pytest
 from daemon.optimizer.gates.evidence import Sample, p_value, standard_error
 
 
-def root(before: tuple[float, ...], after: tuple[float, ...]) -> float:
-    """The signed root of the likelihood ratio, from its definition."""
+def weigh(before: tuple[float, ...], after: tuple[float, ...]) -> float:
+    """The signed power of the log likelihood ratio, from its definition."""
 
     def fit(values: tuple[float, ...], rate: float) -> float:
         passed, of = math.fsum(values), len(values)
@@ -21,7 +21,7 @@ def root(before: tuple[float, ...], after: tuple[float, ...]) -> float:
 
     rates = [math.fsum(side) / len(side) for side in (before, after, (*before, *after))]
     gain = fit(before, rates[0]) + fit(after, rates[1]) - fit((*before, *after), rates[2])
-    return math.copysign(math.sqrt(max(0.0, gain)), rates[1] - rates[0])
+    return math.copysign(max(0.0, gain) ** 0.75, rates[1] - rates[0])
 
 
 def brute(samples: list[Sample]) -> float:
@@ -33,9 +33,9 @@ def brute(samples: list[Sample]) -> float:
         for chosen in itertools.combinations(range(len(values)), len(sample.after)):
             after = tuple(values[i] for i in chosen)
             before = tuple(values[i] for i in range(len(values)) if i not in chosen)
-            deals.append(sample.weight * root(before, after))
+            deals.append(sample.weight * weigh(before, after))
         laws.append(deals)
-    seen = math.fsum(sample.weight * root(sample.before, sample.after) for sample in samples)
+    seen = math.fsum(sample.weight * weigh(sample.before, sample.after) for sample in samples)
     sums = [math.fsum(parts) for parts in itertools.product(*laws)]
     more = sum(value > seen + 1e-6 for value in sums)
     same = sum(abs(value - seen) <= 1e-6 for value in sums)

@@ -44,20 +44,22 @@ async def killed(folder: Path, mode: str, at: int, *, before: bool) -> dict[str,
     return await finish(made, memory)
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["lost", "written"])
-async def test_killed_at_every_write(shm: Path, *, before: bool) -> None:
-    expected, writes = await undisturbed(shm / "calm", "default")
-    assert expected["commits"]
-    for at in range(1, writes + 1):
-        told = await killed(shm / f"{at}", "default", at, before=before)
+@pytest.mark.parametrize(("before", "every"), [(True, 1), (False, 2)], ids=["lost", "written"])
+async def test_killed_at_every_write(shm: Path, *, before: bool, every: int) -> None:
+    """Dying after a write leaves the journal as dying before the next one does: every second one is enough."""
+    expected, writes = await undisturbed(shm / "calm", "strict")
+    outcomes = {d.payload.get("outcome") for d in expected["decisions"] if d.kind in ("step", "slow_update")}
+    assert {"accepted", "rejected"} <= outcomes
+    for at in range(1, writes + 1, every):
+        told = await killed(shm / f"{at}", "strict", at, before=before)
         assert told == expected if told else at == writes, f"killed at write {at} of {writes}"
 
 
-@pytest.mark.parametrize("mode", sorted(MODES.keys() - {"default"}))
+@pytest.mark.parametrize("mode", sorted(MODES.keys() - {"strict"}))
 async def test_killed_at_some_writes_in_every_mode(shm: Path, mode: str) -> None:
     expected, writes = await undisturbed(shm / "calm", mode)
     dice = random.Random(mode)
-    for at in sorted(dice.sample(range(1, writes), 12)):
+    for at in sorted(dice.sample(range(1, writes), 6)):
         told = await killed(shm / f"{at}", mode, at, before=dice.random() < 0.5)
         assert told == expected, f"killed at write {at} of {writes}"
 

@@ -28,6 +28,7 @@ from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
 from daemon.optimizer.evaluate import trains
+from daemon.places import open_history, state_folder
 from daemon.preflight import impatient
 from daemon.redaction import register_secret
 from daemon.rollouts.attempt import AttemptSettings
@@ -57,7 +58,6 @@ from sandboxes.gateway.proxy import ModelGateway
 from sandboxes.image.recipe import SANDBOX_IMAGE
 from sandboxes.image.rootfs import rootfs_status
 from sandboxes.sandbox import MIB, EngineFacts, Limits, Mount, Sandbox, SandboxError
-from skills_repo.history import Author
 from skills_repo.repository import SkillRepository
 
 log = structlog.get_logger(__name__)
@@ -93,17 +93,6 @@ class Parts:
     """What a dead process had left and is gone now."""
     loud: tuple[str, ...]
     """Sentences that must not be missed: fallbacks and what they lack."""
-
-
-def state_folder(config: Config) -> Path:
-    """`.honed` beside honed.toml: journal, lock and attempts."""
-    return config.file.parent / ".honed"
-
-
-def open_history(config: Config) -> SkillRepository:
-    """The skill's history; opens nothing yet."""
-    author = Author(config.git.author_name, config.git.author_email)
-    return SkillRepository(config.skill.repository, config.skill.path, author=author)
 
 
 def open_tasks(config: Config) -> TaskSet:

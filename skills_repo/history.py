@@ -57,6 +57,8 @@ class SkillCommit:
     """For a revert, the commit taken back."""
     reason: str = ""
     """For a revert, what its author wrote beside git's own sentence."""
+    body: str = ""
+    """What the message says below its subject, without honed's own trailers."""
 
 
 class SkillHistory(Protocol):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from skills_repo.git import Git
 from skills_repo.history import Author, SkillCommit
-from skills_repo.message import parse_trailers, place_of
+from skills_repo.message import body_of, parse_trailers, place_of
 
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
 _COLUMNS = 6
@@ -58,4 +58,5 @@ def describe(sha: str, parents: str, author: Author, when: float, message: str) 
         kind=kind,
         reverts=found.group(1) if found else None,
         reason=" ".join(_REVERT_SENTENCE.sub("", body).split()) if found else "",
+        body=body_of(message),
     )

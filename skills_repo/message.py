@@ -115,6 +115,12 @@ def parse_trailers(message: str) -> dict[str, str]:
     return found
 
 
+def body_of(message: str) -> str:
+    """What a message says below its subject, without the last paragraph where that is honed's trailers."""
+    _, *blocks = re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip())
+    return "\n\n".join(blocks[:-1] if parse_trailers(message) else blocks)
+
+
 def step_of(trailers: Mapping[str, str]) -> int | None:
     """The step that a commit belongs to."""
     match = _STEP.fullmatch(trailers.get("Honed-Step", ""))

@@ -1,26 +1,49 @@
-"""The command line: global options and the list of verbs."""
+"""The command line: global options and the list of verbs.
+
+A verb's module is imported when that verb is asked for: `honed log` shall not wait for the agents' client libraries.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer.rich_utils import rich_format_error
 
 from daemon import __version__, logs
-from daemon.cli import calibrate, demo, doctor, estimate, evaluate, init, log, setup, show, train
 from daemon.cli.output import error_line
 from daemon.cli.streams import secure_streams
 
-app = typer.Typer(
-    name="honed",
-    help="Keep agent skills sharp: measured edits to SKILL.md, each one a git commit.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_MODULES = {
+    name: name.replace("eval", "evaluate")
+    for name in ("init", "setup", "doctor", "estimate", "calibrate", "train", "eval", "log", "show", "demo")
+}
+"""Verb to its module in `daemon.cli`, in the order of `honed --help`."""
+
+
+def build(verbs: Iterable[str] = tuple(_MODULES)) -> typer.Typer:
+    """The command line with these verbs."""
+    app = typer.Typer(
+        name="honed",
+        help="Keep agent skills sharp: measured edits to SKILL.md, each one a git commit.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_globals)
+    for verb in verbs:
+        import_module(f"daemon.cli.{_MODULES[verb]}").register(app)
+    return app
+
+
+def asked(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The verbs that these arguments need: one where it is plain which, else all."""
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    return (first,) if first in _MODULES else tuple(_MODULES)
 
 
 def _version(value: bool) -> None:
@@ -29,7 +52,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _globals(
     *,
     version: Annotated[
@@ -46,15 +68,11 @@ def _globals(
     logs.configure(json_lines=log_json, verbose=verbose)
 
 
-for _verbs in (init, setup, doctor, estimate, calibrate, train, evaluate, log, show, demo):
-    _verbs.register(app)
-
-
 def main() -> None:
     """Entry point of the `honed` command."""
     secure_streams()
     try:
-        code = app(standalone_mode=False)
+        code = build(asked(sys.argv[1:]))(standalone_mode=False)
     except typer.TyperException as error:
         rich_format_error(error)  # type: ignore[arg-type] # the base class that Typer exports is never raised itself
         if "--json" in sys.argv[1:]:

@@ -19,7 +19,8 @@ from daemon.cli.output import Output, plain
 from daemon.cli.run import run
 from daemon.config import Config, load_config
 from daemon.journal.sqlite import SqliteJournal
-from daemon.wiring import models_of, open_tasks, state_folder
+from daemon.places import state_folder
+from daemon.wiring import models_of, open_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

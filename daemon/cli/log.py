@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from daemon.cli.history_parts import one_line, phase_name, say_commit, scores_text, short
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.config import load_config
-from daemon.wiring import open_history
+from daemon.places import open_history
+from skills_repo.curve import curves, sparkline, taken_back
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
 
+    from skills_repo.curve import Point, RunCurve
     from skills_repo.history import SkillCommit
+
+MOST = 20_000
+"""Commits that the curve is drawn from."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +35,13 @@ def register(app: typer.Typer) -> None:
 
 def log(
     config: ConfigFile = DEFAULT_CONFIG,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many commits at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many commits are listed at most.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show every edit of the skill, newest first: what it changed in the score and on which evidence.
+    """Show the skill's learning curve, run by run, and its commits, newest first.
 
-    Reads commits and their trailers, no database.
+    Each edit with what it changed in the score and on which evidence; reverts with their reason. Reads commits and
+    their trailers, no database. The curve is drawn from all of them, however few are listed.
 
     Example: honed log -n 10
     """
@@ -42,11 +51,19 @@ def log(
 
 async def _log(output: Output, config: Path, limit: int) -> None:
     settings = load_config(config)
-    commits = await open_history(settings).log(limit)
-    output.result({"skill": settings.skill.path, "commits": [_row(c) for c in commits]}, lambda c: _render(c, commits))
+    commits = await open_history(settings).log(MOST)
+    shown, back, runs = commits[:limit], taken_back(commits), curves(commits)
+    output.result(
+        {
+            "skill": settings.skill.path,
+            "commits": [_row(commit, back) for commit in shown],
+            "curve": [_curve_row(curve, back) for curve in runs],
+        },
+        lambda console: _render(console, shown, runs, back, {commit.sha: commit for commit in commits}),
+    )
 
 
-def _row(commit: SkillCommit) -> dict[str, Any]:
+def _row(commit: SkillCommit, back: Mapping[str, SkillCommit]) -> dict[str, Any]:
     return {
         "sha": commit.sha,
         "kind": commit.kind,
@@ -54,23 +71,87 @@ def _row(commit: SkillCommit) -> dict[str, Any]:
         "author": commit.author,
         "when": commit.when,
         "trailers": dict(commit.trailers),
+        "reverts": commit.reverts,
+        "reason": commit.reason,
+        "reverted_by": back[commit.sha].sha if commit.sha in back else None,
     }
 
 
-def _render(console: Console, commits: tuple[SkillCommit, ...]) -> None:
+def _curve_row(curve: RunCurve, back: Mapping[str, SkillCommit]) -> dict[str, Any]:
+    return {"run": curve.run, "points": [_point_row(point, back) for point in curve.points]}
+
+
+def _point_row(point: Point, back: Mapping[str, SkillCommit]) -> dict[str, Any]:
+    figures = point.figures
+    return {
+        "step": point.step,
+        "phase": point.phase,
+        "when": point.when,
+        "rule": figures.rule if figures else None,
+        "before": figures.before if figures else None,
+        "after": figures.after if figures else None,
+        "standard_error": figures.standard_error if figures else None,
+        "tasks": figures.tasks if figures else None,
+        "trials": figures.trials if figures else None,
+        "valid": figures.valid if figures else None,
+        "commits": [commit.sha for commit in point.commits],
+        "reverted": [commit.sha for commit in point.commits if commit.sha in back],
+    }
+
+
+def _render(
+    console: Console,
+    commits: Sequence[SkillCommit],
+    runs: Sequence[RunCurve],
+    back: Mapping[str, SkillCommit],
+    known: Mapping[str, SkillCommit],
+) -> None:
     if not commits:
         console.print("no commits on the skill's branch yet: run `honed train`")
         return
+    for curve in runs:
+        console.print(_curve_line(curve, back))
+    if runs:
+        console.print()
     for commit in commits:
-        trailers = commit.trailers
-        style = {"edit": "green", "revert": "yellow"}.get(commit.kind, "dim")
-        console.print(Text.assemble((commit.sha[:10], "yellow"), " ", (commit.kind, style), " ", plain(commit.subject)))
-        if "Honed-Step" in trailers:
-            phase = f", {trailers['Honed-Phase']}" if "Honed-Phase" in trailers else ""
-            step = f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"
-            console.print(Text(f"             step      {plain(step)}"))
-        for name in ("Honed-Gate", "Honed-Evidence", "Honed-Target"):
-            if name in trailers:
-                console.print(Text(f"             {name.removeprefix('Honed-').lower():<9} {plain(trailers[name])}"))
-        if commit.kind == "revert" and commit.reason:
-            console.print(Text(f"             reason    {plain(commit.reason)}"))
+        console.print(say_commit(commit))
+        for name, text in _details(commit, known, back):
+            console.print(Text.assemble(f"             {name:<9} ", one_line(text)))
+
+
+def _curve_line(curve: RunCurve, back: Mapping[str, SkillCommit]) -> Text:
+    """A run in one line: bars, first and last score, and what happened besides steps."""
+    scores = curve.scores
+    steps = sum(point.phase == "step" for point in curve.points)
+    words = [f"{steps} accepted {'step' if steps == 1 else 'steps'}"]
+    words += [phase_name(point.phase) for point in curve.points if point.phase == "initial"]
+    slow = sum(point.phase == "slow_update" for point in curve.points)
+    words += [f"{slow} slow {'update' if slow == 1 else 'updates'}"] if slow else []
+    undone = sum(commit.sha in back for point in curve.points for commit in point.commits)
+    words += [f"{undone} {'edit' if undone == 1 else 'edits'} taken back"] if undone else []
+    line = Text.assemble("run ", (one_line(curve.run, width=40), "bold"), " ")
+    if scores:
+        line.append(sparkline(scores), style="cyan")
+        line.append(f" {scores[0]:.3f} -> {scores[-1]:.3f}")
+    return line.append(f" ({', '.join(words)})")
+
+
+def _details(
+    commit: SkillCommit, known: Mapping[str, SkillCommit], back: Mapping[str, SkillCommit]
+) -> list[tuple[str, str]]:
+    """Below a commit's subject: name and text of each line."""
+    trailers = commit.trailers
+    found = []
+    if "Honed-Step" in trailers:
+        phase = f", {phase_name(trailers['Honed-Phase'])}" if "Honed-Phase" in trailers else ""
+        found.append(("step", f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"))
+    if "Honed-Gate" in trailers:
+        found.append(("gate", scores_text(trailers["Honed-Gate"])))
+    found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target") if f"Honed-{n}" in trailers]
+    if commit.reverts:
+        target = known.get(commit.reverts)
+        found.append(("reverts", f"{commit.reverts[:10]} {target.subject if target else ''}"))
+        found.append(("reason", commit.reason or "none given"))
+    if commit.sha in back:
+        found.append(("reverted", f"by {short(back[commit.sha])}"))
+    return found

@@ -16,10 +16,10 @@ from daemon.cli.show_step import render_step
 from daemon.config import load_config
 from daemon.journal.journal import JournalError
 from daemon.journal.sqlite import SqliteJournal
+from daemon.places import state_folder
 from daemon.readback.find import find_run
 from daemon.readback.run import RunView, read_run
 from daemon.readback.step import StepView, read_step
-from daemon.wiring import state_folder
 
 if TYPE_CHECKING:
     from daemon.journal.journal import Journal

@@ -11,10 +11,11 @@ from pathlib import Path
 from daemon.config import Config, ConfigError, ModelSection
 from daemon.config_train import TrainSection
 from daemon.optimizer.gates.power import smallest_effect, tasks_for
+from daemon.places import open_history, state_folder
 from daemon.secrets import read_key
 from daemon.setup.check import Check
 from daemon.tasks.task import TaskError, TaskSet
-from daemon.wiring import is_simulated, open_history, open_tasks, state_folder
+from daemon.wiring import is_simulated, open_tasks
 from skills_repo.history import RepositoryError
 from skills_repo.skill import SkillError
 from skills_repo.validate import validate

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from daemon.config import Config, ConfigError, load_config
+from daemon.places import state_folder
 from daemon.setup.check import Check, can_run, guarded
 from daemon.setup.check_gateway import gateway_check
 from daemon.setup.check_provider import provider_check
@@ -23,7 +24,7 @@ from daemon.setup.engine import find_docker
 from daemon.setup.home import honed_home
 from daemon.setup.machine import Machine, ThisMachine
 from daemon.tasks.task import TaskSet
-from daemon.wiring import is_simulated, state_folder
+from daemon.wiring import is_simulated
 from sandboxes.image import SANDBOX_IMAGE
 from sandboxes.sandbox import MIB
 

@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
 from daemon.cli import run as cli_run
-from daemon.cli.app import app
+from daemon.cli.app import build
 from daemon.config import Config, ModelSection, OptimizerSection, PriceSection, TargetSection, load_config
 from daemon.config_train import CapSection
 from daemon.optimizer import attempts
@@ -296,7 +296,7 @@ def shown_commands(text: str) -> list[str]:
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
 def test_verbs_and_options_that_are_shown_exist(file: Path) -> None:
-    verbs = get_command(app).commands  # type: ignore[attr-defined]
+    verbs = get_command(build()).commands  # type: ignore[attr-defined]
     for command in shown_commands(file.read_text("utf-8")):
         verb, *words = command.split()[1:]
         assert verb in verbs, command

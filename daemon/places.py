@@ -1,0 +1,20 @@
+"""Where a configuration's things are: the state folder and the skill's history. Cheap to import: opens nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daemon.config import Config
+from skills_repo.history import Author
+from skills_repo.repository import SkillRepository
+
+
+def state_folder(config: Config) -> Path:
+    """`.honed` beside honed.toml: journal, lock and attempts."""
+    return config.file.parent / ".honed"
+
+
+def open_history(config: Config) -> SkillRepository:
+    """The skill's history; opens nothing yet."""
+    author = Author(config.git.author_name, config.git.author_email)
+    return SkillRepository(config.skill.repository, config.skill.path, author=author)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptRecord, Decision
@@ -10,7 +10,6 @@ from daemon.optimizer.decision import BaselineDecision
 from daemon.optimizer.gates.verdict import Pool
 from daemon.optimizer.tools import Tools
 from daemon.rollouts.progress import PhaseStarted
-from daemon.rollouts.result import TaskResult
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import POLICIES, Outcome
 from skills_repo.skill import Skill
@@ -28,8 +27,8 @@ async def measure_baseline(
         tools.observer.notify(PhaseStarted(0, "baseline", f"{len(tools.selection.tasks)} selection tasks"))
         figures, pool = await tools.gate.measure(skill, tools.selection)
         if figures.score is None or not tools.selection.rule.enough(figures.n, figures.of):
-            invalid = [one for one in await tools.selection.results(skill) if not one.valid]
-            msg = f"only {figures.n} of {figures.of} selection tasks could be measured: {_failures(invalid)}"
+            reasons = _failures(await journal.attempts(tools.run_id), {task.id for task in tools.selection.tasks})
+            msg = f"only {figures.n} of {figures.of} selection tasks could be measured: {reasons}"
             raise RunStopped(msg)
     decision = BaselineDecision(
         when=tools.clock(), base_digest=skill.digest, measured=figures, pool=pool, fingerprint=dict(fingerprint)
@@ -38,8 +37,9 @@ async def measure_baseline(
     return decision
 
 
-def _failures(results: list[TaskResult]) -> str:
-    return ", ".join(sorted({_failure(result.record) for result in results}))
+def _failures(attempts: Sequence[AttemptRecord], tasks: Set[str]) -> str:
+    """Why attempts of these tasks have no score, as it is journaled: nothing is attempted again to say so."""
+    return ", ".join(sorted({_failure(one) for one in attempts if one.score is None and one.task_id in tasks}))
 
 
 def _failure(record: AttemptRecord) -> str:

@@ -74,7 +74,12 @@ class Learning(Generic[B]):
             answers = await ordered(self._answer(one) for one in cut)
             return Learned(results, cut, tuple(answers))
         except BudgetReached:
-            await asyncio.gather(*self._asked.values(), return_exceptions=True)  # paid for: to be read back later
+            # What is being asked is paid for: it is to be read back later. A failure tells more than a refusal.
+            asked = [job for _, job in sorted(self._asked.items())]
+            ended = await asyncio.gather(*asked, return_exceptions=True)
+            for failure in (end for end in ended if isinstance(end, BaseException)):
+                if not isinstance(failure, BudgetReached):
+                    raise failure from None
             raise
         finally:
             await _end(list(self._asked.values()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from daemon.optimizer.decision import BaselineDecision, Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
-from daemon.optimizer.gates.verdict import Pool
+from daemon.optimizer.gates.verdict import Pool, Verdict
 from daemon.optimizer.memory import StepBuffer
 from skills_repo.skill import Skill
 
@@ -35,6 +35,8 @@ class State:
 
     current: Standing
     best: Standing
+    tasks: int = 0
+    """Of the selection split; 0: nothing is measured."""
     buffer: StepBuffer = field(default_factory=StepBuffer)
     rejected: frozenset[tuple[str, str]] = frozenset()
     """(base, candidate) digests that the gate rejected in this run."""
@@ -52,7 +54,7 @@ class State:
         found = baseline.measured
         score, complete = (found.score, found.n == found.of) if found else (None, False)
         standing = Standing(skill, baseline.pool, score, complete)
-        return cls(standing, standing)
+        return cls(standing, standing, tasks=found.of if found else 0)
 
     @property
     def skill(self) -> Skill:
@@ -83,15 +85,26 @@ class State:
             return self
         if candidate is None:
             rejected = {(decision.base_digest, decision.candidate_digest)} if verdict.ruling == "rejected" else set()
-            current = replace(self.current, pool=verdict.base_pool)
-            if verdict.base_pool != self.current.pool and verdict.current is not None:
-                current = replace(current, score=verdict.current, complete=verdict.n == verdict.of)
+            current = self._topped_up(verdict)
             best = current if self._is_best else self.best
             return replace(self, current=current, best=best, rejected=self.rejected | rejected)
-        current = Standing(candidate, verdict.candidate_pool, verdict.after, verdict.n == verdict.of)
+        whole, accepted = self._whole(verdict), verdict.ruling == "accepted"
+        # What was rejected may have been asked a part of the split only: no score of the whole, if it is forced.
+        score = verdict.after if accepted or whole else None
+        current = Standing(candidate, verdict.candidate_pool, score, whole)
         better = self._is_best or self.best.score is None or (current.score or 0.0) > self.best.score
-        best = current if verdict.ruling == "accepted" and better else self.best
-        return replace(self, current=current, best=best)
+        return replace(self, current=current, best=current if accepted and better else self.best)
+
+    def _topped_up(self, verdict: Verdict) -> Standing:
+        """The current skill with the trials that a judgement added to its pool."""
+        current = replace(self.current, pool=verdict.base_pool)
+        if verdict.base_pool == self.current.pool or verdict.current is None:
+            return current
+        return replace(current, score=verdict.current, complete=current.complete or self._whole(verdict))
+
+    def _whole(self, verdict: Verdict) -> bool:
+        """Every task of the split has a score under both skills."""
+        return 0 < self.tasks <= verdict.n
 
     @property
     def _is_best(self) -> bool:

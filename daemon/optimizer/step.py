@@ -123,7 +123,8 @@ class Step:
         if len(found.errors) == found.asked:
             raise EndedError("optimizer_error", f"no reply of the optimizer could be used: {found.errors[0]}")
         if not found.patches:
-            raise EndedError("no_edits", "the optimizer proposed no edit")
+            unread = f" ({len(found.errors)} of {found.asked} replies could not be used)" if found.errors else ""
+            raise EndedError("no_edits", f"the optimizer proposed no edit{unread}")
         return found
 
     async def _propose(self, reflection: Reflection) -> tuple[Edit, ...]:
@@ -181,6 +182,7 @@ class Step:
         self._found |= {"chosen": edits, "report": candidate.report.rows, "candidate_digest": digest}
         if digest == skill.digest:
             rows = [f"{row.status} {row.detail}".strip() for row in candidate.report.rows if row.status != "applied"]
+            rows += [f"refused {reason}" for _, reason in reasons if reason]
             raise EndedError("no_change", f"the edits leave the skill as it is: {'; '.join(rows) or 'they cancel out'}")
         if reason := self.tools.refusals.candidate(skill, candidate.result, self.state.rejected):
             raise EndedError("no_change", reason)
@@ -200,18 +202,26 @@ class Step:
         """Drop what carries nothing, and note what each edit carries."""
         base, limits = self.state.skill, self._limits(self._found["budget"])
         self._say("attribution", f"{len(candidate.stages)} edits, each left out once")
-        found = await attribute(self.tools.gate.judge, base, candidate, verdict, self.tools.selection, limits=limits)
+        judge, selection = self.tools.gate.judge, self.tools.selection
+        try:
+            found = await attribute(judge, base, candidate, verdict, selection, limits=limits)
+        except BudgetReached as reached:
+            if reached.scope != "step":
+                raise
+            # The candidate holds as a whole: what is unknown is only what each edit carries.
+            self._note([f"attribution: nothing is dropped: {reached}"], Usage())
+            return verdict
         self._note([f"attribution: {found.reason}"], Usage())
         if found.dropped:
-            given, kept = candidate.report.applied, found.applied
-            self._refuse(
-                [
-                    (given[position], "it carries nothing: the skill scores no less without it")
-                    for position in found.dropped
-                ]
-            )
-            self._found |= {"chosen": kept.report.applied, "report": kept.report.rows}
-            self._found["candidate_digest"] = kept.result.digest
+            given = candidate.report.applied
+            dropped = [given[position] for position in found.dropped]
+            self._refuse([(edit, "it carries nothing: the skill scores no less without it") for edit in dropped])
+            missed = (row for row in candidate.report.rows if row.status != "applied")
+            self._found |= {
+                "chosen": found.applied.report.applied,
+                "report": (*found.applied.report.rows, *missed),
+            }
+            self._found["candidate_digest"] = found.applied.result.digest
         self._found |= {"verdict": found.verdict, "shares": found.shares}
         return found.verdict
 

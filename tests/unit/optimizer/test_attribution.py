@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from daemon.budget.reached import BudgetReached
 from daemon.config_train import TrainSection
 from harnesses.models.client import ModelRequest
 from tests.support.optimizer import ScriptedOptimizer, World, WorldHarness, edit, reflection, sensible, task_set
@@ -60,3 +61,50 @@ async def test_a_resumed_run_comes_to_the_same_commits(tmp_path: Path) -> None:
     again.journal = made.journal
     assert (await again.training().run()).run_id != first.run_id  # a finished run is not resumed
     assert first.commits == (await world(tmp_path / "d", *edits).training().run()).commits
+
+
+async def test_where_the_steps_budget_ends_in_it_the_candidate_that_holds_is_kept_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has passed its gate, and that is paid for: only what each edit carries is not known."""
+
+    async def spent(*args: Any, **kwargs: Any) -> Any:
+        raise BudgetReached("step", "attempts", 9, 9)
+
+    monkeypatch.setattr("daemon.optimizer.step.attribute", spent)
+    made = world(tmp_path, edit("- rule-a"), edit("- useless"), edit("- rule-b"), gate="strict")
+    report = await made.training().run()
+    [step] = report.steps
+    assert (step.outcome, len(report.commits), step.shares) == ("accepted", 3, ())
+    assert any("nothing is dropped: [budget.step]" in note for note in step.notes)
+    assert report.selection.after is not None
+    assert report.selection.after.score == 1.0
+
+
+async def test_the_runs_budget_ends_the_run_in_it_and_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def spent(*args: Any, **kwargs: Any) -> Any:
+        raise BudgetReached("run", "attempts", 9, 9)
+
+    made = world(tmp_path, edit("- rule-a"), edit("- useless"), gate="strict")
+    with monkeypatch.context() as patched:
+        patched.setattr("daemon.optimizer.step.attribute", spent)
+        with pytest.raises(BudgetReached):
+            await made.training().run()
+    [run] = await made.journal.find_runs()
+    assert (run.state, await made.journal.find_decision(run.run_id, 1, "step")) == ("open", None)
+    report = await made.training().run()
+    assert report.resumed
+    assert [one.content for one in report.steps[0].applied] == ["- rule-a"]
+
+
+async def test_an_edit_that_missed_its_place_is_still_said_to_have_missed_it(tmp_path: Path) -> None:
+    missed = edit("- x", op="replace", target="not in the skill")
+    made = world(tmp_path, edit("- rule-a"), edit("- useless"), missed, edit("- rule-b"), gate="strict")
+    report = await made.training().run()
+    [step] = report.steps
+    assert [row.content for row in step.chosen] == ["- rule-a", "- rule-b"]
+    fates = {fate.edit.content: (fate.fate, fate.reason.split(":")[0]) for fate in report.edits}
+    assert fates["- x"] == ("skipped", "target_missing")
+    assert len(report.edits) == 4

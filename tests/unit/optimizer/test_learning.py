@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.budget.reached import BudgetReached
 from daemon.config_train import TrainSection
 from daemon.optimizer.batches import Minibatch, StepPlan, batch_order
 from daemon.optimizer.learning import Learned, Learning
@@ -123,4 +124,31 @@ async def test_a_run_that_stops_leaves_no_reflection_running(tmp_path: Path) -> 
     with pytest.raises(RunStopped):
         await Learning(world.rollouts(), Slow(world), make_skill(), plan, train, knobs, "r1").run()
     assert ended == ["failures.0.0", "failures.0.1"]
+    assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("failure", [RunStopped("the optimizer model failed"), TypeError("a fault of honed")])
+async def test_a_failure_of_reflection_is_not_taken_for_a_budget_that_is_used_up(
+    tmp_path: Path, failure: Exception
+) -> None:
+    """A step that ended by its budget would be journaled so, and nobody would learn of the dead provider."""
+    world = a_world(tmp_path, failing=IDS, workers=1)
+    plain = world.harness.run
+
+    async def spent(assignment: Assignment) -> Attempt:
+        if sum(world.harness.runs.values()) == 4:
+            raise BudgetReached("step", "attempts", 4, 4)
+        return await plain(assignment)
+
+    class Failing(Notes):
+        async def reflect_one(self, minibatch: Minibatch) -> str:
+            await super().reflect_one(minibatch)
+            raise failure
+
+    world.harness.run = spent  # type: ignore[method-assign]
+    await world.journal.open_run(a_run("r1"))
+    train = {task.id: task for task in world.tasks.split("train")}
+    plan, knobs = StepPlan(1, 1, (tuple(IDS),)), Knobs(TrainSection(minibatch=2))
+    with pytest.raises(type(failure), match=str(failure)):
+        await Learning(world.rollouts(), Failing(world), make_skill(), plan, train, knobs, "r1").run()
     assert len(asyncio.all_tasks()) == 1

@@ -204,6 +204,7 @@ async def test_a_baseline_with_too_few_valid_attempts_stops_the_run_and_says_whi
     with pytest.raises(RunStopped, match=r"only 3 of 4 selection tasks could be measured: out_of_memory") as stopped:
         await world.training().run()
     assert "raise [sandbox] memory_mb" in str(stopped.value)
+    assert max(world.harness.runs.values()) == world.train.attempt_tries, "attempted again only to say why"
 
 
 async def test_a_run_that_was_stopped_goes_on_when_the_cause_is_mended(tmp_path: Path) -> None:

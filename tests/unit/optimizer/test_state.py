@@ -82,7 +82,7 @@ def test_trials_of_a_judgement_are_pooled_and_never_the_luckiest_kept() -> None:
 
 
 def slow(ruling: str, **fields: Any) -> SlowUpdateDecision:
-    verdict = Verdict(ruling, 0.5, 0.25, -0.25, 4, 4, (), (), "", candidate_pool=Pool(0, 1))  # type: ignore[arg-type]
+    verdict = Verdict(ruling, 0.5, 0.25, -0.25, 2, 2, (), (), "", candidate_pool=Pool(0, 1))  # type: ignore[arg-type]
     return SlowUpdateDecision(
         step=2, epoch=2, when=0.0, outcome="accepted", reason="", base_digest="", verdict=verdict, **fields
     )
@@ -112,3 +112,30 @@ def test_epochs_leave_their_last_skill_and_the_notes_stand_until_the_next_ones()
     assert state.ends == (FIRST, SECOND)
     state = state.after_meta_skill(MetaSkillDecision(step=2, epoch=2, content="short rules help"))
     assert state.after_epoch().meta_skill == "short rules help"
+
+
+def part(ruling: str, after: float, n: int, of: int) -> Verdict:
+    """A judgement that stopped early: of `of` tasks asked, all valid, where the split has more."""
+    pools = {"base_pool": Pool(0, 4), "candidate_pool": Pool(1, 2)}
+    return Verdict(ruling, 0.5, after, after - 0.5, n, of, (), (), "", current=0.5, **pools)  # type: ignore[arg-type]
+
+
+def test_a_forced_skill_that_was_asked_a_part_of_the_split_has_no_score_of_the_whole() -> None:
+    """It solved the one task that was asked, and lost by the evidence: that is no 1.0, and ends no run."""
+    decision = slow("rejected", forced=True).model_copy(update={"verdict": part("rejected", 1.0, 1, 1)})
+    state = begun(1, 0, 0).after_slow_update(decision, SECOND)
+    assert (state.skill, state.current.score, state.current.complete) == (SECOND, None, False)
+    assert not state.current.perfect
+    assert state.best.skill == FIRST
+
+
+def test_a_judgement_that_stopped_early_takes_nothing_from_the_current_skills_own_score() -> None:
+    state = begun(1, 1, 1).after_step(step(replace(part("rejected", 0.0, 0, 0), current=1.0)), None)
+    assert (state.current.pool, state.current.score) == (Pool(0, 4), 1.0)
+    assert state.current.perfect
+
+
+def test_a_judgement_of_some_tasks_makes_no_whole_of_an_incomplete_score() -> None:
+    state = begun(1, None, 1).after_step(step(replace(part("rejected", 0.0, 1, 1), current=1.0)), None)
+    assert state.current.score == 1.0
+    assert not state.current.perfect

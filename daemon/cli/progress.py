@@ -22,6 +22,7 @@ from daemon.rollouts.progress import (
     PhaseStarted,
     RunEnded,
     RunStarted,
+    SlowUpdateDecided,
     StepDecided,
 )
 
@@ -69,7 +70,9 @@ class ProgressLines:
             case AttemptFinished():
                 self._finished(event)
             case StepDecided():
-                self._decided(event)
+                self._decided(event, f"step {event.step}/{event.steps}")
+            case SlowUpdateDecided():
+                self._decided(event, f"slow update of epoch {event.epoch}")
             case RunEnded():
                 self._line(Text(f"run {event.run_id} {event.state}: {plain(event.reason)}", style="bold"))
 
@@ -95,10 +98,10 @@ class ProgressLines:
             line.append(f"\n    {plain(event.detail)[:400]}", style="yellow")
         self._line(line)
 
-    def _decided(self, event: StepDecided) -> None:
+    def _decided(self, event: StepDecided | SlowUpdateDecided, what: str) -> None:
         scores = "" if event.before is None or event.after is None else f" {event.before:.3f} -> {event.after:.3f}"
         again = " (decided before the restart)" if event.replayed else ""
-        head = f"step {event.step}/{event.steps} {event.outcome.replace('_', ' ')}{scores}{again}: "
+        head = f"{what} {event.outcome.replace('_', ' ')}{scores}{again}: "
         self._line(Text.assemble((head, _STYLES.get(event.outcome, "yellow")), plain(event.reason)))
 
     def _line(self, text: Text) -> None:

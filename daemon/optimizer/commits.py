@@ -38,13 +38,16 @@ class Committer:
         if somebody else moved the branch away from `parent`.
         """
         phase = phase_of(decision)
-        found = await self.history.find_step(self.run_id, decision.step, phase)
-        if found:
+        if found := await self.find(decision):
             return found
         first = [self._start(start)] if start else []
         changes = [*first, *self._changes(base, decision, candidate, phase)]
         made = await self.history.commit_edits(parent, changes, decision.when)
         return made[len(first) :]
+
+    async def find(self, decision: Judged) -> tuple[str, ...]:
+        """The decision's commits as they stand on the branch, oldest first; empty if they are not made yet."""
+        return await self.history.find_step(self.run_id, decision.step, phase_of(decision))
 
     def _start(self, skill: Skill) -> EditCommit:
         rationale = "The configuration starts this run from a given skill; the commits above it are honed's edits."
@@ -86,13 +89,14 @@ class Committer:
             msg = f"step {decision.step} was accepted without a verdict"
             raise ValueError(msg)
         forced = isinstance(decision, SlowUpdateDecision) and verdict.ruling != "accepted"
+        # Rows are the tasks that were asked: of a pass that stopped early, the others are no failures of measuring.
         return GateFigures(
             rule=f"{self.gate}/forced" if forced else self.gate,
             tasks=verdict.n,
             trials=max(1, verdict.after_trials),
             before=verdict.before,
             after=verdict.after,
-            valid=verdict.valid_share,
+            valid=verdict.n / len(verdict.rows) if verdict.rows else verdict.valid_share,
             standard_error=verdict.standard_error,
         )
 

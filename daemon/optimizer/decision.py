@@ -29,6 +29,12 @@ StepOutcome = Literal[
 ]
 
 
+Group = Literal["improved", "regressed", "persistent_failure", "stable_success"]
+"""What became of a task from the skill of one epoch to that of the next."""
+GROUPS: tuple[Group, ...] = ("regressed", "persistent_failure", "improved", "stable_success")
+"""In the order in which the optimizer reads them."""
+
+
 class _Payload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,6 +122,11 @@ class SlowUpdateDecision(Judged):
     persistent_failure: tuple[str, ...] = ()
     stable_success: tuple[str, ...] = ()
     forced: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tasks each group has."""
+        return {group: len(getattr(self, group)) for group in GROUPS}
 
 
 class MetaSkillDecision(_Payload):

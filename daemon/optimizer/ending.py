@@ -21,13 +21,21 @@ class Ending:
 
     def before(self, plan: StepPlan, state: State) -> str:
         """Why this step is not made, nor any later one; empty to go on."""
-        if self.gated and state.current.perfect:
-            return f"after step {plan.step - 1} the selection score is 1.0: nothing better can be found"
+        if perfect := self.perfect(state):
+            return perfect
         last = [step for step in state.steps if step.epoch == plan.epoch - 1]
         starts_epoch = not state.steps or state.steps[-1].epoch < plan.epoch
-        if starts_epoch and last and all(step.outcome == "nothing_to_learn" for step in last):
+        same = not any(slow.epoch == plan.epoch - 1 and slow.outcome == "accepted" for slow in state.slow_updates)
+        if starts_epoch and same and last and all(step.outcome == "nothing_to_learn" for step in last):
             return f"every train task of epoch {plan.epoch - 1} was solved: nothing is left to learn from"
         return ""
+
+    def perfect(self, state: State) -> str:
+        """Why neither a step nor a slow update could find anything better; empty if one could."""
+        if not (self.gated and state.current.perfect):
+            return ""
+        when = f"after step {state.steps[-1].step}" if state.steps else "before the first step"
+        return f"{when} the selection score is 1.0: nothing better can be found"
 
     def useless(self, state: State) -> str:
         """Why going on, now or later, would only repeat what failed; empty if it would not."""

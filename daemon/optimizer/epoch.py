@@ -6,6 +6,7 @@ what became of its own slow update, those of the next one do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -46,22 +47,25 @@ class EpochEnd:
         wants_notes = train.meta_skill and not self.last and notes is None
         if not (wants_slow or wants_notes):
             return EpochDecisions(slow, notes)
-        compared = None
-        if train.slow_update != "off":
+        compared, counts = None, slow.counts if slow else {}
+        sampled = len(slow.sampled) if slow else 0
+        if wants_slow:
             self.tools.observer.notify(PhaseStarted(self.plan.step, "slow_update", "rollouts of two epochs' skills"))
             compared = await compare(self.tools, self.state, self.plan.epoch)
+            counts, sampled = compared.counts, len(compared.sampled)
         return EpochDecisions(
             *await both(
-                self._slow(compared) if wants_slow and compared else _given(slow),
-                self._notes(compared) if wants_notes else _given(notes),
+                self._slow(compared) if compared else _given(slow),
+                self._notes(sampled, counts) if wants_notes else _given(notes),
             )
         )
 
     async def _slow(self, compared: Comparison) -> SlowUpdateDecision:
         return await SlowUpdate(self.tools, self.state, self.plan.step, self.plan.epoch, compared).run()
 
-    async def _notes(self, compared: Comparison | None) -> MetaSkillDecision:
-        return await rewrite(self.tools, self.state, step=self.plan.step, epoch=self.plan.epoch, comparison=compared)
+    async def _notes(self, sampled: int, counts: Mapping[str, int]) -> MetaSkillDecision:
+        step, epoch = self.plan.step, self.plan.epoch
+        return await rewrite(self.tools, self.state, step=step, epoch=epoch, sampled=sampled, counts=counts)
 
 
 async def _given(value: T) -> T:

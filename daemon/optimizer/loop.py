@@ -37,7 +37,16 @@ from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from daemon.optimizer.state import State
 from daemon.optimizer.step import Step
 from daemon.optimizer.tools import Tools
-from daemon.rollouts.progress import Observer, PhaseStarted, RunEnded, RunStarted, Silent, StepDecided
+from daemon.rollouts.progress import (
+    Event,
+    Observer,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    Silent,
+    SlowUpdateDecided,
+    StepDecided,
+)
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
@@ -161,7 +170,7 @@ class _Loop:
             if ending.before(plan, state):
                 break
             state = await self._step(plan, state)
-            if ending.useless(state):
+            if ending.useless(state) or ending.perfect(state):
                 break
             if plan.last_of_epoch:
                 state = await self._epoch_end(plan, state)
@@ -174,7 +183,8 @@ class _Loop:
         if given is None:
             return await self._training.history.read(self._run.base_commit)
         found = await self._training.history.find_step(self._run.run_id, 0, "initial")
-        self._start = None if found else given
+        there = (await self._training.history.read(self._head)).digest == given.digest
+        self._start = None if found or there else given
         return given
 
     async def _step(self, plan: StepPlan, state: State) -> State:
@@ -197,6 +207,7 @@ class _Loop:
                 if slow is None:
                     await self._keep("slow_update", made.slow_update)
                 candidate = await self._commit(state, made.slow_update, self._training.knobs.slow_update_limits)
+                self._say(_slow_update_decided(made.slow_update, replayed=slow is not None))
                 state = state.after_slow_update(made.slow_update, candidate)
             if made.meta_skill is not None:
                 if notes is None:
@@ -223,12 +234,14 @@ class _Loop:
             return None
         applied = self._candidate(state.skill, decision, limits)
         phase = phase_of(decision)
-        self._say(PhaseStarted(decision.step, "commit", _counted(len(applied.stages), "edit")))
-        commits = await self._committer.commit(self._head, state.skill, decision, applied, start=self._start)
+        commits = await self._committer.find(decision)
+        if not commits:
+            self._say(PhaseStarted(decision.step, "commit", _counted(len(applied.stages), "edit")))
+            commits = await self._committer.commit(self._head, state.skill, decision, applied, start=self._start)
+            self._head = commits[-1]  # commits found are below the head: others may have added some beside the skill
         self._start = None
         await self._note_commits(decision.step, COMMITS_OF[phase], commits)
         self._commits[decision.step, phase] = commits
-        self._head = commits[-1]
         return applied.result
 
     async def _note_commits(self, step: int, kind: str, commits: tuple[str, ...]) -> None:
@@ -259,7 +272,7 @@ class _Loop:
             test=sizes["test"],
         )
 
-    def _say(self, event: PhaseStarted | RunStarted | StepDecided) -> None:
+    def _say(self, event: Event) -> None:
         self._training.observer.notify(event)
 
 
@@ -298,6 +311,19 @@ def _decided(decision: StepDecision, steps: int, *, replayed: bool) -> StepDecid
         before=verdict.before if verdict else None,
         after=verdict.after if verdict else None,
         edits=len(decision.applied),
+        replayed=replayed,
+    )
+
+
+def _slow_update_decided(decision: SlowUpdateDecision, *, replayed: bool) -> SlowUpdateDecided:
+    verdict = decision.verdict
+    return SlowUpdateDecided(
+        step=decision.step,
+        epoch=decision.epoch,
+        outcome=decision.outcome,
+        reason=decision.reason,
+        before=verdict.before if verdict else None,
+        after=verdict.after if verdict else None,
         replayed=replayed,
     )
 

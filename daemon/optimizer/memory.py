@@ -24,6 +24,8 @@ class EarlierStep:
     rejected: tuple[dict[str, Any], ...]
     """The edits of a rejected candidate, tried together: op, target, content."""
     patterns: tuple[dict[str, Any], ...]
+    tasks: int = 0
+    """How many held-out tasks both figures are over: fewer than all where the rest could not change the ruling."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class StepBuffer:
             after=verdict.after if verdict and tried else None,
             rejected=tuple(remembered(edit) for edit in tried),
             patterns=tuple(_row(pattern) for pattern in decision.patterns),
+            tasks=verdict.n if verdict and tried else 0,
         )
         return StepBuffer(decision.epoch, (*buffer.entries, entry))
 

@@ -6,14 +6,13 @@ that yields no usable notes keeps the earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daemon.optimizer.decision import MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.optimizer.prompts.render import render
 from daemon.optimizer.proposals import shown
 from daemon.optimizer.replies import MetaSkillReply
-from daemon.optimizer.slow_update import Comparison
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import Tools
 from daemon.rollouts.progress import PhaseStarted
@@ -23,9 +22,12 @@ MAX_CHARS = 4_000
 
 
 async def rewrite(
-    tools: Tools, state: State, *, step: int, epoch: int, comparison: Comparison | None
+    tools: Tools, state: State, *, step: int, epoch: int, sampled: int = 0, counts: Mapping[str, int] | None = None
 ) -> MetaSkillDecision:
-    """Ask for the notes of the epoch that ends with `step`; raises `RunStopped` if the provider fails."""
+    """Ask for the notes of the epoch that ends with `step`; raises `RunStopped` if the provider fails.
+
+    `counts`: how many of the `sampled` tasks each group of the slow update's comparison has, if there was one.
+    """
     tools.observer.notify(PhaseStarted(step, "meta_skill", f"notes on epoch {epoch}"))
     answer = await tools.optimizer.ask(
         f"{step}/meta_skill/0",
@@ -38,8 +40,8 @@ async def rewrite(
             notes=state.meta_skill,
             epoch=epoch,
             steps=epoch_rows(state, epoch),
-            sampled=len(comparison.sampled) if comparison else 0,
-            counts=comparison.counts if comparison else {},
+            sampled=sampled,
+            counts=counts or {},
         ),
     )
     content, notes = state.meta_skill, [answer.error] if answer.error else []
@@ -71,5 +73,5 @@ def _row(decision: StepDecision | SlowUpdateDecision) -> dict[str, Any]:
     }
     if verdict is not None and verdict.before is not None and verdict.after is not None:
         row |= {"before": round(verdict.before, 3), "after": round(verdict.after, 3)}
-        row |= {"fixed": len(verdict.fixed), "broken": len(verdict.broken)}
+        row |= {"tasks": verdict.n, "fixed": len(verdict.fixed), "broken": len(verdict.broken)}
     return row

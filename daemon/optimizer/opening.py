@@ -26,7 +26,7 @@ class Opened:
     run: RunRecord
     resumed: bool
     head: str
-    """What the run's next commit goes on top of: on its base, others may have left commits beside the skill."""
+    """What the run's next commit goes on top of: others may have left commits beside the skill on what it made."""
 
 
 @dataclass(frozen=True)
@@ -82,21 +82,22 @@ class Opening:
         )
 
     async def _stands(self, run: RunRecord, head: str) -> bool:
-        """The branch is where the run left it, or what came on top of its base left the skill alone."""
+        """The branch holds what the run left there, and what came on top of that left the skill alone.
+
+        Not the commits' ids alone are asked for but what they hold: whoever amends one keeps its trailers.
+        """
+        left, digest = run.base_commit, (await self.history.read(run.base_commit)).digest
         decisions = await self.journal.decisions(run.run_id)
         noted = {(decision.step, decision.kind) for decision in decisions}
         accepted = [d for d in decisions if d.kind in COMMITS_OF and d.payload.get("outcome") == "accepted"]
         for decision in sorted(accepted, key=_place, reverse=True):
             commits = await self.history.find_step(run.run_id, decision.step, decision.kind)
             if commits:
-                return commits[-1] == head
+                left, digest = commits[-1], decision.payload["candidate_digest"]
+                break
             if (decision.step, COMMITS_OF[decision.kind]) in noted:  # a person took them off: they are not put back
                 return False
-        if head == run.base_commit:
-            return True
-        if not await self.history.is_ancestor(run.base_commit, head):
-            return False
-        return (await self.history.read(run.base_commit)).digest == (await self.history.read(head)).digest
+        return await self.history.is_ancestor(left, head) and (await self.history.read(head)).digest == digest
 
 
 COMMITS_OF = {"step": "commits", "slow_update": "slow_update_commits"}

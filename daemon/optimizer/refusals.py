@@ -41,7 +41,7 @@ class Refusals:
     def candidate(self, skill: Skill, candidate: Skill, rejected: Set[tuple[str, str]]) -> str:
         """Why a whole candidate is not judged (again); empty if it is. What leaks may be split over two edits."""
         if self.repeats and (skill.digest, candidate.digest) in rejected:
-            return f"this set of edits was {_TRIED}"
+            return f"the same candidate was {_TRIED}"
         leak = self.firewall.text(candidate.text, skill)
         return f"the edits together are refused: {leak}" if leak else ""
 

@@ -29,7 +29,7 @@ class EditFate:
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """A split under the initial and under the best skill; None where the split is empty."""
+    """A split under the initial and under the best skill; None where it is empty or was not measured."""
 
     before: Measured | None
     after: Measured | None
@@ -56,7 +56,7 @@ class RunReport:
     base_commit: str
     best_digest: str
     current_is_best: bool
-    """False: a forced slow update left the branch at a skill that the gate does not call the best."""
+    """False: since a forced slow update, no skill on the branch has scored better than the best one before it."""
     target_usage: Usage
     """Everything paid under this run, before a restart too; results read back from other runs cost nothing."""
     optimizer_usage: Usage
@@ -82,7 +82,7 @@ class RunReport:
 
     @property
     def rejected(self) -> int:
-        """Edits that the gate rejected, or that repeated a rejected one or changed nothing."""
+        """Edits that the gate rejected, or that were refused before they came to it or were dropped after."""
         return self.count("rejected", "refused")
 
 
@@ -110,7 +110,7 @@ _BY_OUTCOME: Mapping[str, Fate] = {"accepted": "accepted", "rejected": "rejected
 
 
 def _of_step(step: StepDecision, commits: tuple[str, ...]) -> Iterable[EditFate]:
-    chosen = {normalised(edit) for edit in step.chosen}
+    chosen = {normalised(edit) for edit in (*step.chosen, *(row.edit for row in step.report))}
     refused = {normalised(row.edit) for row in step.refused}
     for row in step.refused:
         yield EditFate(step.step, row.edit, "refused", row.reason)

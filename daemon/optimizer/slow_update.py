@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from daemon.optimizer.attempts import shown
-from daemon.optimizer.decision import RefusedEdit, SlowUpdateDecision, StepOutcome
+from daemon.optimizer.decision import GROUPS, Group, RefusedEdit, SlowUpdateDecision, StepOutcome
 from daemon.optimizer.gates.rule import Pair, valid_pairs
 from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.prompts.render import render
@@ -25,10 +25,6 @@ from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.result import TaskResult
 from skills_repo import guarded
 from skills_repo.edits import Applied, Edit, Op, apply
-
-Group = Literal["improved", "regressed", "persistent_failure", "stable_success"]
-GROUPS: tuple[Group, ...] = ("regressed", "persistent_failure", "improved", "stable_success")
-"""In the order in which the optimizer reads them."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,9 @@ async def compare(tools: Tools, state: State, epoch: int) -> Comparison:
     picker = random.Random(f"{train.seed}/slow_update/{epoch}")  # noqa: S311 - reproducible on purpose
     sampled = tuple(sorted(picker.sample(ids, min(train.slow_update_samples, len(ids)))))
     tasks = [tools.train[task_id] for task_id in sampled]
-    skills = (state.ends[-1], state.skill)
-    before, now = await ordered(tools.rollouts.score(skill, tasks, run_id=tools.run_id) for skill in skills)
+    skills = {skill.digest: skill for skill in (state.ends[-1], state.skill)}  # one alone, if nothing changed
+    found = await ordered(tools.rollouts.score(skill, tasks, run_id=tools.run_id) for skill in skills.values())
+    before, now = found[0], found[-1]
     pairs: dict[Group, list[Pair]] = {group: [] for group in GROUPS}
     for pair in valid_pairs(before, now):
         pairs[_group(pair)].append(pair)
@@ -99,7 +96,7 @@ class SlowUpdate:
             return self._decide(ended.outcome, ended.reason)
         if self._forced and verdict.ruling != "accepted":
             return self._decide(
-                "accepted", f"forced, as configured; the gate would have {verdict.ruling} it: {verdict.rule}"
+                "accepted", f"forced, as configured; the gate's own ruling is {verdict.ruling}: {verdict.rule}"
             )
         return self._decide(verdict.ruling, verdict.rule)
 
@@ -156,6 +153,8 @@ class SlowUpdate:
         if not candidate.stages:
             [row] = candidate.report.rows
             raise EndedError("no_change", f"the guidance cannot be written: {row.status} {row.detail}".strip())
+        if reason := self.tools.refusals.candidate(self.state.skill, candidate.result, self.state.rejected):
+            raise EndedError("no_change", reason)
         return candidate
 
     async def _gate(self, candidate: Applied) -> Verdict:

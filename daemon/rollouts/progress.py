@@ -25,7 +25,7 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class PhaseStarted:
-    """A phase of a step begins: `baseline`, `rollout`, `reflect`, `merge`, `rank`, `gate`, `commit`, `test`."""
+    """A phase begins: `baseline`, `rollout`, `merge`, `rank`, `gate`, `commit`, `slow_update`, `test` and so on."""
 
     step: int
     """0 outside the steps."""
@@ -80,6 +80,20 @@ class StepDecided:
 
 
 @dataclass(frozen=True)
+class SlowUpdateDecided:
+    """The slow update at the end of an epoch came to its decision."""
+
+    step: int
+    """The epoch's last one."""
+    epoch: int
+    outcome: str
+    reason: str
+    before: float | None
+    after: float | None
+    replayed: bool
+
+
+@dataclass(frozen=True)
 class RunEnded:
     """A run came to its end."""
 
@@ -89,7 +103,7 @@ class RunEnded:
     reason: str
 
 
-Event = RunStarted | PhaseStarted | AttemptStarted | AttemptFinished | StepDecided | RunEnded
+Event = RunStarted | PhaseStarted | AttemptStarted | AttemptFinished | StepDecided | SlowUpdateDecided | RunEnded
 
 
 class Observer(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, cast
 from daemon.config_train import TrainSection
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.batches import Minibatch
-from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.decision import GROUPS, Group, RolloutSummary, StepDecision
 from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
@@ -27,7 +27,7 @@ from daemon.optimizer.reflect import Reflector
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.replies import Pattern
 from daemon.optimizer.settings import Knobs
-from daemon.optimizer.slow_update import GROUPS, Comparison, Group, SlowUpdate
+from daemon.optimizer.slow_update import Comparison, SlowUpdate
 from daemon.optimizer.state import Standing, State
 from daemon.optimizer.tools import Tools
 from daemon.optimizer.updates.learning_rate import LearningRate
@@ -83,7 +83,7 @@ def _buffer() -> StepBuffer:
         1,
         (
             EarlierStep(1, "accepted", None, None, (), (_PATTERN,)),
-            EarlierStep(2, "rejected", 0.5, 0.25, (rejected,), ()),
+            EarlierStep(2, "rejected", 0.5, 0.25, (rejected,), (), 8),
         ),
     )
 
@@ -163,7 +163,7 @@ async def _epoch_end(optimizer: Optimizer) -> None:
     state = State(Standing(SKILL), Standing(SKILL), meta_skill=MEMORY, ends=(make_skill("- Guess the rest."),))
     await SlowUpdate(tools, state, 4, 2, comparison).run()
     state = replace(state, steps=(_step(),))
-    await rewrite(tools, state, step=4, epoch=2, comparison=comparison)
+    await rewrite(tools, state, step=4, epoch=2, sampled=len(comparison.sampled), counts=comparison.counts)
 
 
 def _step() -> StepDecision:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from daemon.optimizer.commits import Committer
-from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gates.verdict import Verdict
+from daemon.optimizer.decision import RolloutSummary, SlowUpdateDecision, StepDecision
+from daemon.optimizer.gates.verdict import TaskRow, Verdict
 from daemon.optimizer.replies import Pattern
 from skills_repo.edits import Applied, Edit, EditLimits, Op, apply
 from skills_repo.fake import FakeSkillRepository
@@ -109,3 +109,28 @@ async def test_an_acceptance_without_figures_is_never_committed() -> None:
     with pytest.raises(ValueError, match="step 2 was accepted without a verdict"):
         await committer.commit(await history.base(), BASE, decision(None), candidate())
     assert len(await history.log()) == 1
+
+
+async def test_tasks_that_a_settled_pass_did_not_ask_are_not_said_to_have_failed_measuring() -> None:
+    """Of a forced slow update: its gate had asked two of five tasks, and both could be measured."""
+    committer, history = made()
+    edit = Edit(Op.SLOW_UPDATE, content="Look twice.")
+    applied = apply(BASE, [edit], EditLimits(1, also=frozenset({Op.SLOW_UPDATE})))
+    rows = tuple(TaskRow(f"s{i}", 0.0, 1, 0.0, 1) for i in range(2))
+    verdict = Verdict("rejected", 0.0, 0.0, 0.0, 2, 5, (), (), "settled", rows=rows)
+    told = SlowUpdateDecision(
+        step=2,
+        epoch=2,
+        when=1_700_000_000.0,
+        outcome="accepted",
+        reason="forced",
+        base_digest=BASE.digest,
+        chosen=(edit,),
+        report=applied.report.rows,
+        verdict=verdict,
+        forced=True,
+    )
+    [sha] = await committer.commit(await history.base(), BASE, told, applied)
+    [row] = [row for row in await history.log() if row.sha == sha]
+    assert row.trailers["Honed-Gate"].startswith("accepted rule=strict/soft/forced split=selection n=2x1")
+    assert row.trailers["Honed-Gate"].endswith("valid=100%")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.optimizer.batches import plan_steps
-from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.decision import RolloutSummary, SlowUpdateDecision, StepDecision
 from daemon.optimizer.ending import Ending
 from daemon.optimizer.state import Standing, State
 from tests.support.optimizer import make_skill
@@ -92,3 +92,17 @@ def test_an_epoch_of_nothing_but_invalid_attempts_fails_the_run() -> None:
     words, failed = Ending(PLANS).of(state("no_valid_attempts", "no_valid_attempts"))
     assert failed
     assert words == "no attempt of epoch 1 was valid: why"
+
+
+def test_an_initial_skill_that_is_perfect_is_said_to_be_so() -> None:
+    words, failed = Ending(PLANS).of(state(current=replace(NOW, score=1.0)))
+    assert words == "before the first step the selection score is 1.0: nothing better can be found"
+    assert not failed
+
+
+def test_a_slow_update_that_was_kept_gives_the_next_epoch_something_to_see() -> None:
+    told = state("nothing_to_learn", "nothing_to_learn")
+    kept = SlowUpdateDecision(step=2, epoch=1, when=0.0, outcome="accepted", reason="", base_digest="")
+    assert Ending(PLANS).before(PLANS[2], replace(told, slow_updates=(kept,))) == ""
+    dropped = kept.model_copy(update={"outcome": "rejected"})
+    assert "nothing is left" in Ending(PLANS).before(PLANS[2], replace(told, slow_updates=(dropped,)))

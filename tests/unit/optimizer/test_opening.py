@@ -29,6 +29,11 @@ async def commit(history: FakeSkillRepository, run: str, step: int) -> str:
     return (await history.commit_edits(await history.base(), [change], 1.0))[-1]
 
 
+def accepted(step: int) -> dict[str, str]:
+    """What a decision says of the skill that `commit` makes."""
+    return {"outcome": "accepted", "candidate_digest": make_skill(f"step {step}").digest}
+
+
 async def test_the_same_start_has_the_same_id_and_another_has_another() -> None:
     first, second = made(), made()
     opened = await first[0].open(F1)
@@ -53,10 +58,10 @@ async def test_a_run_is_resumed_on_top_of_its_own_commits() -> None:
     opening, journal, history = made()
     run = (await opening.open(F1)).run
     await commit(history, run.run_id, 1)
-    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    await journal.save_decision(Decision(run.run_id, 1, "step", accepted(1)))
     again = await opening.open(F1)
     assert (again.run.run_id, again.resumed) == (run.run_id, True)
-    await journal.save_decision(Decision(run.run_id, 2, "step", {"outcome": "accepted"}))  # not committed yet
+    await journal.save_decision(Decision(run.run_id, 2, "step", accepted(2)))  # not committed yet
     assert (await opening.open(F1)).resumed
 
 
@@ -64,7 +69,7 @@ async def test_commits_that_a_person_took_off_the_branch_are_not_put_back() -> N
     opening, journal, history = made()
     run = (await opening.open(F1)).run
     sha = await commit(history, run.run_id, 1)
-    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    await journal.save_decision(Decision(run.run_id, 1, "step", accepted(1)))
     history.move_branch(run.base_commit)  # before the commits were noted it could be a crash: the run makes them
     assert (await opening.open(F1)).resumed
     await journal.save_decision(Decision(run.run_id, 1, "commits", {"commits": [sha]}))
@@ -85,7 +90,7 @@ async def test_so_does_a_person_who_changed_it_after_the_runs_commits() -> None:
     opening, journal, history = made()
     run = (await opening.open(F1)).run
     await commit(history, run.run_id, 1)
-    await journal.save_decision(Decision(run.run_id, 1, "step", {"outcome": "accepted"}))
+    await journal.save_decision(Decision(run.run_id, 1, "step", accepted(1)))
     history.human_commit(make_skill("mine").files, "Mine")
     assert not (await opening.open(F1)).resumed
 
@@ -121,3 +126,46 @@ async def test_nothing_is_said_where_nothing_is_unfinished() -> None:
     with structlog.testing.capture_logs() as logs:
         await opening.open(F2)
     assert logs == []
+
+
+async def test_a_commit_beside_the_skill_on_top_of_the_runs_own_does_not_end_it() -> None:
+    opening, journal, history = made()
+    run = (await opening.open(F1)).run
+    await commit(history, run.run_id, 1)
+    await journal.save_decision(Decision(run.run_id, 1, "step", accepted(1)))
+    head = history.human_commit(make_skill("step 1").files, "Mend the README")
+    again = await opening.open(F1)
+    assert (again.run.run_id, again.resumed, again.head) == (run.run_id, True, head)
+
+
+async def test_a_person_who_amends_a_commit_of_the_run_begins_a_new_one() -> None:
+    """The trailers are the run's still, what it holds is not: the next step would take the amendment back."""
+    opening, journal, history = made()
+    run = (await opening.open(F1)).run
+    sha = await commit(history, run.run_id, 1)
+    await journal.save_decision(Decision(run.run_id, 1, "step", accepted(1)))
+    await journal.save_decision(Decision(run.run_id, 1, "commits", {"commits": [sha]}))
+    history.move_branch(run.base_commit)
+    head = history.human_commit(make_skill("step 1", "amended").files, history.message(sha))
+    opened = await opening.open(F1)
+    assert (opened.resumed, opened.run.base_commit) == (False, head)
+
+
+async def test_an_accepted_slow_update_is_what_the_branch_has_to_hold() -> None:
+    opening, journal, history = made()
+    run = (await opening.open(F1)).run
+    await commit(history, run.run_id, 2)
+    await journal.save_decision(Decision(run.run_id, 2, "step", accepted(2)))
+    message = f"Edit\n\nHoned-Run: {run.run_id}\nHoned-Step: 2.1/1\nHoned-Phase: slow_update\n"
+    change = EditCommit(make_skill("step 2", "guided"), message)
+    await history.commit_edits(await history.base(), [change], 1.0)
+    assert not (await opening.open(F1)).resumed  # nobody decided that
+    opening, journal, history = made()
+    run = (await opening.open(F1)).run
+    await commit(history, run.run_id, 2)
+    await journal.save_decision(Decision(run.run_id, 2, "step", accepted(2)))
+    await history.commit_edits(await history.base(), [change], 1.0)
+    digest = make_skill("step 2", "guided").digest
+    payload = {"outcome": "accepted", "candidate_digest": digest}
+    await journal.save_decision(Decision(run.run_id, 2, "slow_update", payload))
+    assert (await opening.open(F1)).resumed

@@ -48,7 +48,6 @@ async def updates(made: World, report: RunReport) -> list[SlowUpdateDecision]:
     return [SlowUpdateDecision.model_validate(one.payload) for one in found if one.kind == "slow_update"]
 
 
-@pytest.mark.xfail(strict=True, reason="SlowUpdate._apply does not ask refusals.candidate(..., state.rejected)")
 async def test_rejected_guidance_is_judged_again_on_the_same_skill(tmp_path: Path) -> None:
     made = world(tmp_path)
     found = await updates(made, await made.training().run())

@@ -246,7 +246,7 @@ async def test_the_shown_drop_belongs_to_another_step(tmp_path: Path) -> None:
     assert step.verdict is not None
     assert (step.verdict.before, step.verdict.after) == (0.5, 0.25)
     told = section(world.client.asked("reflect_failures")[step.step], "earlier_steps")
-    assert f"Step {step.step}: rejected. Score on held-out tasks 0.500 -> 0.250 (drop 0.250)." in told
+    assert f"Step {step.step}: rejected. Score on 4 held-out tasks 0.500 -> 0.250 (drop 0.250)." in told
 
 
 async def test_a_failed_merge_or_ranking_is_gone_on_without_in_silence(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ Look first.
 Step 1: accepted.
 Failure patterns seen:
 {"type": "t", "count": 2, "description": "d"}
-Step 2: rejected. Score on held-out tasks 0.500 -> 0.250 (drop 0.250).
+Step 2: rejected. Score on 8 held-out tasks 0.500 -> 0.250 (drop 0.250).
 Edits tried and rejected:
 {"op": "append", "target": "", "content": "Guess."}
 </earlier_steps>
@@ -67,7 +67,7 @@ def test_the_whole_reflection_prompt() -> None:
     solved = make_result("t2", 1.0, summary="wrote out.xlsx", final_answer="out.xlsx")
     earlier = (
         EarlierStep(1, "accepted", None, None, (), ({"type": "t", "count": 2, "description": "d"},)),
-        EarlierStep(2, "rejected", 0.5, 0.25, ({"op": "append", "target": "", "content": "Guess."},), ()),
+        EarlierStep(2, "rejected", 0.5, 0.25, ({"op": "append", "target": "", "content": "Guess."},), (), 8),
     )
     text = render(
         "reflect.user.j2",

@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 
 from daemon.config_train import TrainSection
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import Decision
 from daemon.optimizer.decision import SlowUpdateDecision
 from daemon.optimizer.report import RunReport
+from daemon.rollouts.progress import SlowUpdateDecided
 from harnesses.models.client import ModelRequest
+from harnesses.outcome import Outcome
 from skills_repo import guarded
 from tests.support.optimizer import (
+    Heard,
+    Killed,
+    MortalJournal,
     Replier,
     ScriptedOptimizer,
     World,
@@ -79,7 +86,7 @@ async def test_it_passes_the_gate_like_any_candidate(tmp_path: Path) -> None:
     report = await made.training().run()
     first, second = await decisions(made, report)
     assert first.outcome == "rejected"
-    assert second.outcome in ("rejected", "no_change")
+    assert second.outcome == "no_change"
     assert report.commits == ()
     assert guarded.read((await made.history.read("HEAD")).text) == ""
 
@@ -250,3 +257,75 @@ async def test_the_notes_are_asked_with_what_the_epoch_tried(tmp_path: Path) -> 
     assert '"outcome": "no change"' in epoch  # rejected in the first epoch, refused in the second
     assert "no rule" in epoch
     assert "4 failed under both" in section(request, "comparison")
+
+
+async def test_guidance_that_was_rejected_is_not_judged_again_on_the_same_skill(tmp_path: Path) -> None:
+    made = world(tmp_path, guided("Be kind."))
+    first, second = await decisions(made, await made.training().run())
+    assert (first.outcome, second.outcome) == ("rejected", "no_change")
+    assert second.verdict is None
+    assert second.reason == "the same candidate was already tried on this skill and rejected in this run"
+
+
+async def test_a_skill_that_cannot_be_better_gets_no_guidance(tmp_path: Path) -> None:
+    """The step before the epoch's end reached 1.0: whatever is written could only be rejected, or forced on it."""
+
+    def reply(request: ModelRequest) -> Any:
+        late = len(made.client.asked("reflect_failures")) > 2  # the first epoch asks twice
+        return sensible(request) if late or request.schema_name == "slow_update" else reflection()
+
+    made = world(tmp_path, reply, epochs=4, slow_update="forced")
+    made.harness.needs = {**made.harness.needs, "train-00": ["never"]}
+    report = await made.training().run()
+    assert [step.outcome for step in report.steps] == ["no_edits", "accepted"]
+    assert report.best_digest == (await made.history.read(made.history.branch)).digest
+    assert "the selection score is 1.0" in report.ended
+    assert await decisions(made, report) == []
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+async def test_a_skill_that_did_not_change_is_attempted_once_even_where_that_fails(
+    tmp_path: Path, workers: int
+) -> None:
+    """An invalid attempt is not cached: with one worker it was made twice, with two it was shared."""
+    made = world(tmp_path, guided("Be kind."), epochs=2, attempt_tries=1, slow_update_samples=6)
+    made.workers = workers
+    # In both epochs' steps, and once in the comparison.
+    made.harness.failures = {"train-03": [Outcome.OUT_OF_MEMORY] * 3}
+    [update] = await decisions(made, await made.training().run())
+    assert update.sampled == tuple(sorted((*update.persistent_failure, "train-03")))
+    assert made.harness.runs[make_skill().digest, "train-03"] == 3
+
+
+async def test_notes_that_are_still_to_be_written_after_a_crash_attempt_nothing_again(tmp_path: Path) -> None:
+    made = world(tmp_path, guided("Be kind."), attempt_tries=1, slow_update_samples=6)
+    made.harness.failures = {"train-03": [Outcome.OUT_OF_MEMORY] * 3}
+    memory = MemoryJournal()
+    made.journal = dying = MortalJournal(memory, before=False)
+    save = memory.save_decision
+
+    async def last_words(decision: Decision) -> None:
+        dying.dead = decision.kind == "slow_update"
+        dying.at = dying.writes if dying.dead else None
+        await save(decision)
+
+    memory.save_decision = last_words  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        await made.training().run()
+    del memory.save_decision
+    [asked] = made.client.asked("meta_skill")
+    runs = made.harness.runs[make_skill().digest, "train-03"]
+    made.journal = memory
+    await made.training().run()
+    assert made.client.asked("meta_skill") == [asked]
+    assert made.harness.runs[make_skill().digest, "train-03"] == runs + 1  # the third epoch's step
+
+
+async def test_what_became_of_it_is_said(tmp_path: Path) -> None:
+    made = world(tmp_path, guided())
+    made.observer = heard = Heard()
+    await made.training().run()
+    said = [event for event in heard.events if isinstance(event, SlowUpdateDecided)]
+    assert [(event.epoch, event.outcome, event.before, event.after, event.replayed) for event in said] == [
+        (2, "accepted", 0.0, 1.0, False)
+    ]

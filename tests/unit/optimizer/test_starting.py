@@ -78,3 +78,12 @@ async def test_a_start_from_which_nothing_is_accepted_changes_nothing(tmp_path: 
     report = await world.training(initial=make_skill()).run()
     assert report.commits == ()
     assert await world.history.base() == report.base_commit
+
+
+async def test_a_given_skill_that_the_branch_holds_already_is_not_committed(tmp_path: Path) -> None:
+    needs = {f"{split}-0{i}": ["rule-a"] for split in ("train", "selection") for i in range(4)}
+    world = World(tmp_path, WorldHarness(needs), task_set(4, 4, 0), skill=make_skill("- old rule"))
+    report = await world.training(initial=make_skill("- old rule")).run()
+    assert len(report.commits) == 1
+    log = [row for row in await world.history.log() if "Honed-Run" in row.trailers]
+    assert [row.trailers.get("Honed-Phase", "step") for row in log] == ["step"]

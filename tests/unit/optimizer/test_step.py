@@ -209,7 +209,7 @@ async def test_later_reflections_read_what_was_rejected_and_its_cost(tmp_path: P
     made.harness.needs["selection-00"] = ["rule-q"]
     await made.training().run()
     earlier = section(made.client.asked("reflect_failures")[1], "earlier_steps")
-    assert "Step 1: rejected. Score on held-out tasks 0.750 -> 0.500 (drop 0.250)." in earlier
+    assert "Step 1: rejected. Score on 4 held-out tasks 0.750 -> 0.500 (drop 0.250)." in earlier
     assert '{"op": "append", "target": "", "content": "- harm"}' in earlier
 
 

@@ -21,7 +21,7 @@ def said(rate: Any, **fields: Any) -> dict[str, Any]:
 
 async def picked(reply: Any, rate: LearningRate = RATE, rows: int = 6) -> tuple[Picked, ScriptedOptimizer]:
     client = ScriptedOptimizer(lambda _: reply)
-    buffer = StepBuffer(1, (EarlierStep(2, "rejected", 0.5, 0.25, ({"op": "append"},), ()),))
+    buffer = StepBuffer(1, (EarlierStep(2, "rejected", 0.5, 0.25, ({"op": "append"},), (), 8),))
     optimizer = await optimizer_for(client)
     return await rate.pick(optimizer, make_skill("- keep"), buffer, ROWS[:rows], step=3), client
 
@@ -81,4 +81,4 @@ async def test_it_is_told_what_is_proposed_the_buffer_the_step_and_the_bounds() 
     assert section(request, "run_step") == "3 of 40"
     assert section(request, "edit_budget") == "2 to 4"
     assert section(request, "edits").count('"op"') == 6
-    assert "Step 2: rejected, 1 changes rejected. Score on held-out tasks 0.500 -> 0.250." in user_text(request)
+    assert "Step 2: rejected, 1 changes rejected. Score on 8 held-out tasks 0.500 -> 0.250." in user_text(request)

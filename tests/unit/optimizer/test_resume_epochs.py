@@ -1,0 +1,162 @@
+"""Killed at any write of a run with everything in it: slow updates, notes, a given start, every gate and mode."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.config_train import TrainSection
+from daemon.journal.memory import MemoryJournal
+from daemon.optimizer.report import RunReport
+from harnesses.models.client import ModelRequest
+from skills_repo import guarded
+from skills_repo.skill import Skill
+from tests.support.optimizer import (
+    Killed,
+    MortalJournal,
+    ScriptedOptimizer,
+    World,
+    WorldHarness,
+    edit,
+    make_skill,
+    reflection,
+    section,
+    sensible,
+    task_set,
+)
+
+HELPFUL, HARMFUL = "Remember rule-g in every step.", "Forget rule-h."
+
+
+def looking_back(request: ModelRequest) -> Any:
+    """Steps name missing rules; the first slow update helps, the next one harms; notes say which one it was."""
+    if request.schema_name == "slow_update":
+        guidance = HARMFUL if "rule-g" in section(request, "present_guidance") else HELPFUL
+        return {"reasoning": "r", "guidance": guidance}
+    if request.schema_name == "rewrite":
+        body = section(request, "current_skill").split("---")[-1].split("<!--")[0]
+        rules = [row for row in ("- rule-a", "- rule-b") if row[2:] in section(request, "chosen_suggestions")]
+        return {"reasoning": "r", "summary": "s", "body": "\n".join((body.strip(), *rules)) + "\n"}
+    if request.schema_name in ("suggest_failures", "suggest_successes"):
+        rows = [] if request.schema_name == "suggest_successes" else _suggested(request)
+        return {"reasoning": "r", "patterns": [], "suggestions": rows}
+    if request.schema_name == "merge_suggestions":
+        return {"reasoning": "r", "suggestions": [{**row, "support": 1} for row in _suggested(request)]}
+    if request.schema_name == "reflect_failures":
+        reply = sensible(request)
+        return reflection(*reply["edits"], edit("- rule-idle"), patterns=reply["patterns"])
+    return sensible(request)
+
+
+def _suggested(request: ModelRequest) -> list[dict[str, Any]]:
+    rows = [rule for rule in ("rule-a", "rule-b") if rule in request.messages[0].content]
+    empty = {"motivation": "", "evidence": []}
+    return [{"type": "add_rule", "title": rule, "instruction": f"Add {rule}.", **empty} for rule in rows]
+
+
+KILLS = 8
+"""Tried of each case, at writes of its own; `test_resume.py` tries all of a small one."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration."""
+
+    train: dict[str, Any] = field(default_factory=dict)
+    given: Skill | None = None
+    phases: frozenset[str] = frozenset({"step", "slow_update"})
+    """Those with commits."""
+
+
+CASES = {
+    "strict": Case({"gate": "strict"}),
+    "paired": Case({"gate": "paired", "gate_trials": 2, "gate_pool": 3}),
+    "forced": Case({"gate": "strict", "slow_update": "forced"}),
+    "given": Case({"gate": "strict"}, make_skill("- a given rule"), frozenset({"step", "slow_update", "initial"})),
+    "ungated": Case({"gate": "off", "epochs": 2}),
+    "attribution": Case({"gate": "strict", "attribution": True, "edit_budget": 3}),
+    "suggestions": Case({"gate": "strict", "update_mode": "suggestions"}),
+    "autonomous": Case({"gate": "strict", "schedule": "autonomous", "edit_budget": 3}),
+}
+
+
+def world(folder: Path, case: Case, seed: int | None = None, workers: int = 2) -> World:
+    """Some tasks need rules that a step finds, some one that only the guidance has, some one that nobody finds."""
+    tasks = task_set(4, 4, 1)
+    needs = {"train-00": ["rule-a"], "train-01": ["rule-b"], "train-02": ["rule-h"], "train-03": ["never"]}
+    needs |= {"selection-00": ["rule-a"], "selection-01": ["rule-g"], "selection-02": ["never"]}
+    breaks = {f"selection-0{i}": ["rule-b", "Forget"] for i in (0, 3)}
+    train = {"epochs": 3, "batch": 2, "minibatch": 1, "edit_budget": 1, "min_edit_budget": 1, "seed": 3, **case.train}
+    made = World(folder, WorldHarness(needs, breaks), tasks, workers=workers)
+    made.client = ScriptedOptimizer(looking_back)
+    made.train = TrainSection(**train)
+    if seed is not None:
+        made.harness.chaos, made.client.chaos = random.Random(seed), random.Random(seed + 1)
+    return made
+
+
+async def story(made: World, report: RunReport) -> dict[str, Any]:
+    """Everything that must be the same: decisions, commits, figures."""
+    journal = made.journal.inner if isinstance(made.journal, MortalJournal) else made.journal
+    return {
+        "decisions": await journal.decisions(report.run_id),
+        "commits": report.commits,
+        "log": await made.history.log(),
+        "text": (await made.history.read(await made.history.base())).text,
+        "selection": report.selection,
+        "test": report.test,
+        "edits": report.edits,
+        "optimizer": report.optimizer_usage,
+        "attempts": report.attempts,
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_case_has_in_it_what_it_is_for(tmp_path: Path, name: str) -> None:
+    made = world(tmp_path, CASES[name])
+    report = await made.training(initial=CASES[name].given).run()
+    log = [row.trailers for row in await made.history.log() if "Honed-Run" in row.trailers]
+    assert {row.get("Honed-Phase", "step") for row in log} == CASES[name].phases
+    decided = await made.journal.decisions(report.run_id)
+    assert {"step", "slow_update", "meta_skill"} - {one.kind for one in decided} <= (
+        {"meta_skill"} if name == "ungated" else set()
+    )
+    text = guarded.read((await made.history.read(made.history.branch)).text)
+    assert text == (HARMFUL if name == "forced" else HELPFUL)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["lost", "written"])
+@pytest.mark.parametrize("name", CASES)
+async def test_killed_at_any_write_it_comes_to_the_same_end(tmp_path: Path, name: str, *, before: bool) -> None:
+    case = CASES[name]
+    plain = world(tmp_path / "plain", case)
+    plain.journal = MortalJournal(MemoryJournal())
+    expected = await story(plain, await plain.training(initial=case.given).run())
+    writes = range(2, plain.journal.writes)
+    for at in sorted(random.Random(f"{name}/{before}").sample(writes, KILLS)):
+        made = world(tmp_path / str(at), case)
+        memory = MemoryJournal()
+        made.journal = MortalJournal(memory, at, before=before)
+        with pytest.raises(Killed):
+            await made.training(initial=case.given).run()
+        made.journal = MortalJournal(memory)
+        report = await made.training(initial=case.given).run()
+        found = await story(made, report)
+        # What an attempt in flight had cost is known to nobody; all that was finished is counted once.
+        assert found | {"attempts": 0} == expected | {"attempts": 0}, f"killed at write {at}"
+
+
+@pytest.mark.parametrize("workers", [1, 4, 24])
+@pytest.mark.parametrize("name", CASES)
+async def test_neither_workers_nor_order_of_completion_change_anything(tmp_path: Path, name: str, workers: int) -> None:
+    case = CASES[name]
+    plain = world(tmp_path / "plain", case)
+    expected = await story(plain, await plain.training(initial=case.given).run())
+    made = world(tmp_path / "chaos", case, workers, workers)
+    found = await story(made, await made.training(initial=case.given).run())
+    # How many attempts run on when a pass is settled depends on how many ran at once.
+    assert found | {"attempts": 0} == expected | {"attempts": 0}

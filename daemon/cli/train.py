@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -169,7 +170,9 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
     console.print(Text.assemble((plain(report.skill), "bold"), f": {plain(report.ended)}"))
     if report.edits:
         console.print(edits_table(report))
-    console.print(scores_table(report, f"{parts.harness.name}"))
+    scores = scores_table(report, parts.harness.name)
+    if scores.row_count:
+        console.print(scores)
     branch = parts.history.branch.removeprefix("refs/heads/")
     if report.commits:
         noun = "commit" if len(report.commits) == 1 else "commits"
@@ -177,14 +180,36 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
             f"{len(report.commits)} {noun} on {branch}: see `honed log`, review with `git diff HEAD {branch}`"
         )
     else:
-        why = "no edit held up on the selection split" if report.edits else "the optimizer proposed no edit"
-        console.print(f"{why}: nothing was committed to {branch}")
+        console.print(f"{_steps_in_words(report)}: nothing was committed to {branch}")
     if not report.current_is_best:
-        console.print(f"a forced slow update is the newest commit of {branch}; the scores above are of the best skill")
+        console.print(
+            f"the newest commit of {branch} is not the best skill, for a slow update was forced: the scores above are "
+            f"of the best one (digest {report.best_digest.removeprefix('sha256:')[:12]})"
+        )
     total = report.target_usage + report.optimizer_usage
     money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
     counts = f"{report.attempts} attempts ({report.invalid} invalid)"
     console.print(f"{counts}, {total.tokens:,} tokens, {money}, {report.wall_s:.0f} s")
+
+
+def _steps_in_words(report: RunReport) -> str:
+    """How the steps of a run without a commit ended, most frequent first."""
+    if not report.steps:
+        return "no step was made"
+    outcomes = Counter(step.outcome for step in report.steps)
+    ordered = sorted(outcomes.items(), key=lambda row: (-row[1], row[0]))
+    steps = f"{len(report.steps)} {'step' if len(report.steps) == 1 else 'steps'}"
+    return f"{steps} ({', '.join(f'{count} {_OUTCOMES.get(outcome, outcome)}' for outcome, count in ordered)})"
+
+
+_OUTCOMES = {
+    "budget": "ended by their own budget",
+    "no_change": "without a candidate to judge",
+    "no_edits": "without a proposed edit",
+    "no_valid_attempts": "without a valid attempt",
+    "nothing_to_learn": "with nothing to learn",
+    "optimizer_error": "without a usable reply of the optimizer",
+}
 
 
 def edits_table(report: RunReport) -> Table:

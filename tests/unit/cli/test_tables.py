@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from rich.console import Console
 
-from daemon.cli.train import edits_table
-from daemon.optimizer.report import EditFate
+from daemon.cli.progress import ProgressLines
+from daemon.cli.train import edits_table, render_report
+from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.report import BeforeAfter, EditFate, RunReport
+from daemon.rollouts.progress import SlowUpdateDecided
+from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit, Op
 
 
@@ -24,3 +31,66 @@ def test_markup_in_an_edit_is_text() -> None:
     Console(file=out, width=200).print(edits_table(report))  # type: ignore[arg-type]
     assert "append: - Close [/b] and [red]list[/red] rows[0:3]." in out.getvalue()
     assert "because [/i]" in out.getvalue()
+
+
+def a_report(**fields: Any) -> RunReport:
+    nothing = BeforeAfter(None, None)
+    empty: dict[str, Any] = dict.fromkeys(("steps", "edits", "commits"), ())
+    empty |= {"run_id": "r1", "skill": "skills/demo", "resumed": False, "ended": "3 of 3 steps are done"}
+    empty |= {"failed": False, "metric": "hard", "selection": nothing, "test": nothing, "base_commit": "c" * 40}
+    empty |= {"best_digest": f"sha256:{'ab' * 32}", "current_is_best": True, "target_usage": Usage()}
+    empty |= {"optimizer_usage": Usage(), "attempts": 4, "invalid": 0, "wall_s": 1.0}
+    return RunReport(**empty | fields)
+
+
+def a_step(step: int, outcome: Any) -> StepDecision:
+    made: dict[str, Any] = {
+        "epoch": 1,
+        "when": 0.0,
+        "reason": "",
+        "batches": (),
+        "rollout": RolloutSummary(),
+        "budget": 1,
+    }
+    return StepDecision(step=step, outcome=outcome, base_digest="", **made)
+
+
+def rendered(report: RunReport) -> str:
+    parts = SimpleNamespace(
+        harness=SimpleNamespace(name="chat"), history=SimpleNamespace(branch="refs/heads/honed/demo")
+    )
+    out = io.StringIO()
+    render_report(Console(file=out, width=200), report, parts)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        (["nothing_to_learn"], "1 step (1 with nothing to learn)"),
+        (["budget", "budget", "rejected"], "3 steps (2 ended by their own budget, 1 rejected)"),
+        (
+            ["optimizer_error", "no_edits"],
+            "2 steps (1 without a proposed edit, 1 without a usable reply of the optimizer)",
+        ),
+        ([], "no step was made"),
+    ],
+)
+def test_a_run_without_a_commit_says_how_its_steps_ended(outcomes: list[str], words: str) -> None:
+    """That the optimizer proposed nothing was said of every run without edits, whoever was at fault."""
+    steps = tuple(a_step(number, outcome) for number, outcome in enumerate(outcomes, start=1))
+    assert f"{words}: nothing was committed to honed/demo" in rendered(a_report(steps=steps))
+
+
+def test_a_forced_slow_update_is_not_passed_off_as_the_best_skill() -> None:
+    said = rendered(a_report(commits=("a" * 40,), current_is_best=False))
+    assert "the newest commit of honed/demo is not the best skill" in said
+    assert "digest abababababab" in said
+    assert "not the best" not in rendered(a_report(commits=("a" * 40,)))
+
+
+def test_what_became_of_a_slow_update_is_told_while_it_happens() -> None:
+    out = io.StringIO()
+    output = SimpleNamespace(progress=Console(file=out, width=200))
+    ProgressLines(output).notify(SlowUpdateDecided(4, 2, "rejected", "a tie is not better", 0.5, 0.5, False))  # type: ignore[arg-type]
+    assert "slow update of epoch 2 rejected 0.500 -> 0.500: a tie is not better" in out.getvalue()

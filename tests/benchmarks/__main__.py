@@ -16,6 +16,7 @@ from sandboxes.sandbox import SandboxError
 from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
 from tests.benchmarks.gate import gate
+from tests.benchmarks.no_op_runs import no_op_runs
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
 from tests.benchmarks.sandbox import attempts_per_min, overhead
 from tests.benchmarks.startup import startup
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "sandbox.attempts_per_min": attempts_per_min,
     "gate": gate,
     "ablation": ablations,
+    "no_op_runs": no_op_runs,
 }
 """By the first words of the names of their results."""
 

@@ -28,7 +28,7 @@ class Result:
 
     value: float
     unit: str
-    """`s`, `1/min`, `ratio` (to the bare CLI), `score` (0..1), or `points` (hundredths of a score)."""
+    """`s`, `1/min`, `ratio` (to the bare CLI), `score` (0..1), `points` (hundredths of a score), `steps`, ..."""
     n: int
     """How many measurements it stands on."""
     note: str = ""

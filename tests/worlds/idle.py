@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
 import structlog
@@ -46,3 +49,9 @@ def idle_run(seed: int, train: Mapping[str, Any], selection: int = 24) -> Idle:
         bias=(after.score if after and after.score is not None else math.nan) - outcome.true_selection,
         attempts=report.attempts,
     )
+
+
+def idle_runs(seeds: Sequence[int], train: Mapping[str, Any], *, processes: int | None = None) -> list[Idle]:
+    """In order of the seeds; shared out over processes."""
+    with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(idle_run, seeds, [train] * len(seeds)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 from collections.abc import Collection, Iterable
@@ -33,7 +32,7 @@ class Habits:
     noise: float = 0.07
     """Standard deviation of a judgement, on the scale of `Rule.plausible`."""
     trust: float = 5.0
-    """Weight of its own record by style: what a score of 1 counts on the scale of `Rule.plausible`."""
+    """Weight of what it is shown of earlier gains: what a score of 1 counts on the scale of `Rule.plausible`."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class Mind:
         records = self.reading.records
         middle = statistics.fmean(records.values()) if records else 0.0
         record = records.get(rule.style, middle) - middle
+        record += sum(tried.gain / tried.size for tried in self.reading.rejected.get(rule.id, ()))
         return rule.plausible + self.habits.trust * record + self.rng.gauss(0, self.habits.noise)
 
     def candidates(self, cause: str, taken: Collection[str]) -> list[Rule]:
@@ -61,8 +61,9 @@ class Mind:
         if rule.id in self.reading.known:
             return self.rng.random() < self.habits.overlooks
         # A set was rejected, not each edit in it: the more edits shared the blame, the sooner it tries one again.
-        again: float = math.prod(self.habits.forgets ** (1 / size) for size in self.reading.rejected.get(rule.id, ()))
-        return self.rng.random() < again
+        # And one that came out ahead, if not by enough for the gate, is worth another try in other company.
+        blame = [1 / tried.size for tried in self.reading.rejected.get(rule.id, ()) if tried.gain <= 0]
+        return self.rng.random() < self.habits.forgets ** sum(blame)
 
     def pick(self, causes: Iterable[str], budget: int | None) -> list[Rule]:
         """Rules for these causes: one each in order, then the next best of each, while the budget has room."""

@@ -18,6 +18,7 @@ _AREA = re.compile(r"of the work on ([a-z]+)\.")
 _CAUSE = re.compile(r"It went wrong at ([a-z]+-[a-z])\b")
 _MISLED = re.compile(r"Led astray by ([a-z]+-[a-z]\d+)\b")
 _RECORD = re.compile(r"([a-z]+) rules: (\d+) tried, ([+-]\d+\.\d+) points each")
+_FIGURES = re.compile(r"Score on (?:\d+ )?held-out tasks? (\d\.\d+) -> (\d\.\d+)")
 _PRIOR = 4
 """Trials of a style that its record has to outweigh."""
 
@@ -36,6 +37,16 @@ class Seen:
     """Where two skills are compared: `regressed` and so on."""
     under: str = ""
     """Where two skills are compared: which one."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A rejected set of edits as an earlier step shows it."""
+
+    size: int
+    """Edits in it."""
+    gain: float
+    """What the score on held-out tasks rose by; not enough for the gate, or less than nothing."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +89,15 @@ class Reading:
         return in_force(self.skill)
 
     @cached_property
-    def rejected(self) -> dict[str, tuple[int, ...]]:
-        """The rules in edits shown as tried and rejected: of each, how many were tried together with it, every time."""
-        found: dict[str, tuple[int, ...]] = {}
+    def rejected(self) -> dict[str, tuple[Tried, ...]]:
+        """The rules in edits shown as tried and rejected, and what is shown of each time."""
+        found: dict[str, tuple[Tried, ...]] = {}
         for step in re.split(r"^Step ", self.section("earlier_steps"), flags=re.MULTILINE):
             edits = [line for line in step.splitlines() if line.startswith('{"op"')]
+            figures = _FIGURES.search(step)
+            gain = float(figures[2]) - float(figures[1]) if figures else 0.0
             for rule in {rule for line in edits for rule in said(line)}:
-                found[rule] = (*found.get(rule, ()), len(edits))
+                found[rule] = (*found.get(rule, ()), Tried(len(edits), gain))
         return found
 
     @cached_property

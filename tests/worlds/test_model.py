@@ -56,9 +56,9 @@ async def often(times: int = 40, **shown: Any) -> Counter[str]:
     return Counter([rule for seed in range(times) for rule in await proposed(seed, **shown)])
 
 
-def tried(*rules: Rule) -> EarlierStep:
+def tried(*rules: Rule, before: float = 0.5, after: float = 0.25) -> EarlierStep:
     rows = tuple({"op": "append", "target": "", "content": rule.line} for rule in rules)
-    return EarlierStep(1, "rejected", 0.5, 0.25, rows, ())
+    return EarlierStep(1, "rejected", before, after, rows, ())
 
 
 async def test_it_proposes_helpful_useless_and_harmful_rules() -> None:
@@ -74,6 +74,20 @@ async def test_it_does_not_propose_what_it_is_shown_as_rejected() -> None:
     after = await often(earlier=(tried(favourite),))
     assert favourite.id not in after
     assert sum(after.values()) == sum(before.values())
+
+
+async def test_it_blames_a_rejected_set_and_not_each_edit_in_it() -> None:
+    favourite = max(ANSWERS, key=lambda rule: rule.plausible)
+    others = [rule for rule in ANSWERS if rule is not favourite][:3]
+    alone = await often(earlier=(tried(favourite, after=0.5),))
+    together = await often(earlier=(tried(favourite, *others, after=0.5),))
+    assert together[favourite.id] > 2 * alone[favourite.id]
+
+
+async def test_it_tries_again_what_came_out_ahead_though_not_by_enough() -> None:
+    rule = ANSWERS[0]
+    ahead = await often(earlier=(tried(rule, before=0.5, after=0.6),))
+    assert ahead[rule.id] > (await often())[rule.id]
 
 
 async def test_it_does_not_propose_what_the_skill_says_already() -> None:

@@ -44,36 +44,39 @@ async def attribute(
 ) -> Attribution:
     """Measure each edit of an accepted candidate by the score without it; keep those that carry something.
 
-    An edit is dropped if the skill without it does not score less and no paired evidence speaks for it. What is left
-    must be accepted by `judge` against `base`; else the candidate stays whole. Raises `RunStopped` like a gate.
+    One after the other: an edit is dropped if the skill without it does not score less and no paired evidence speaks
+    for it; the next one is then weighed without it, so that of two edits that say the same one stays. What is left must
+    be accepted by `judge` against `base`; else the candidate stays whole. Raises `RunStopped` like a gate.
     """
     edits = applied.report.applied
     if len(edits) < 2 or not verdict.candidate_pool.count:
         return Attribution(applied, verdict, (), reason="one edit has no parts to weigh")
-    tasks = _changed(verdict, selection)
+    tasks, trials = _changed(verdict, selection), range(verdict.candidate_pool.count)
     whole = Arm(applied.result, selection)
     await whole.ask(verdict.candidate_pool.trials, selection.tasks)
-    shares, idle, attempts = [], [], 0
+    kept, shares, attempts = list(range(len(edits))), dict[int, float](), 0
     for position in range(len(edits)):
-        rest = apply(base, [edit for other, edit in enumerate(edits) if other != position], limits)
+        others = [other for other in kept if other != position]
+        if not others:
+            break  # what is left is all there is: the verdict speaks for it
+        rest = apply(base, [edits[other] for other in others], limits)
         part = Arm(rest.result, selection)
-        attempts += await part.ask(range(verdict.candidate_pool.count), tasks)
-        share, carries = _share(part, whole, tasks, selection)
-        shares.append(share)
-        if not carries:
-            idle.append(position)
-    kept = [position for position in range(len(edits)) if position not in idle]
-    if not idle or not kept:
-        reason = "every edit carries something" if not idle else "only together do the edits carry something"
-        return Attribution(applied, verdict, tuple(shares), reason=reason, attempts=attempts)
+        attempts += await part.ask(trials, tasks)
+        shares[position], carries = _share(part, whole, tasks, selection)
+        if not carries:  # from now on it is judged what the others carry without it
+            kept, whole = others, part
+    idle = [position for position in range(len(edits)) if position not in kept]
+    measured = tuple(shares.get(position, verdict.delta or 0.0) for position in range(len(edits)))
+    if not idle:
+        return Attribution(applied, verdict, measured, reason="every edit carries something", attempts=attempts)
     left = apply(base, [edits[position] for position in kept], limits)
     again = await judge(base, left.result, selection, verdict.base_pool)
     attempts += again.before_attempts + again.after_attempts
     if again.ruling != "accepted" or len(left.stages) != len(kept):
         reason = f"{len(idle)} edits seem to carry nothing, but without them the skill does not hold: {again.rule}"
-        return Attribution(applied, verdict, tuple(shares), reason=reason, attempts=attempts)
+        return Attribution(applied, verdict, measured, reason=reason, attempts=attempts)
     reason = f"{len(idle)} of {len(edits)} edits carry nothing and are dropped"
-    return Attribution(left, again, tuple(shares[p] for p in kept), tuple(idle), reason, attempts)
+    return Attribution(left, again, tuple(measured[p] for p in kept), tuple(idle), reason, attempts)
 
 
 def _changed(verdict: Verdict, selection: Selection) -> list[Task]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from daemon.optimizer.gates.attribution import Attribution, attribute
 from daemon.optimizer.gates.paired import PairedGate
-from daemon.optimizer.gates.verdict import Pool
+from daemon.optimizer.gates.verdict import Pool, Verdict
 from daemon.tasks.task import Task
 from skills_repo.edits import Edit, EditLimits, Op, apply
 from skills_repo.skill import Skill
@@ -63,20 +64,35 @@ async def test_each_edit_that_carries_something_stays_with_its_share() -> None:
 
 
 async def test_two_edits_that_do_the_same_are_not_both_dropped() -> None:
-    """Without either the other still does it: neither carries anything alone, and nothing would be left."""
+    """Without either the other still does it: one goes, and the other carries it all."""
     found, _ = await weigh({"twin": [4, 5, 6, 7]}, "twin one", "twin two")
-    assert found.dropped == ()
-    assert list(found.shares) == [0, 0]
-    assert "only together" in found.reason
-    assert len(found.applied.report.applied) == 2
+    assert found.dropped == (0,)
+    assert list(found.shares) == pytest.approx([4 / N])
+    assert [edit.content for edit in found.applied.report.applied] == ["- twin two"]
 
 
-async def test_what_is_left_must_hold_or_nothing_is_dropped() -> None:
-    """Both twins look idle beside a real edit, but without both the gain is too small for the gate."""
+async def test_of_two_edits_that_say_the_same_one_stays() -> None:
+    """Each alone looks idle beside the other: without both, four tasks would be lost."""
     found, _ = await weigh({"twin": [4, 5, 6, 7], "rule-b": [8]}, "twin one", "twin two", "rule-b")
-    assert len(found.applied.report.applied) in (1, 3)
-    if found.dropped:
-        assert found.verdict.ruling == "accepted"
+    assert found.dropped == (0,)
+    assert [edit.content for edit in found.applied.report.applied] == ["- twin two", "- rule-b"]
+    assert list(found.shares) == pytest.approx([4 / N, 1 / N])
+
+
+async def test_what_is_left_must_be_accepted_or_nothing_is_dropped() -> None:
+    selection = RuleSelection({"rule-a": [4, 5, 6], "rule-b": [7, 8]})
+    base, gate = make_skill(), PairedGate()
+    applied = apply(base, [append("rule-a"), append("idle"), append("rule-b")], LIMITS)
+    verdict = await gate.judge(base, applied.result, selection, Pool(0, 6))
+
+    async def refuse(*_: object) -> Verdict:
+        return replace(verdict, ruling="rejected", rule="chance")
+
+    found = await attribute(refuse, base, applied, verdict, selection, limits=LIMITS)
+    assert found.dropped == ()
+    assert found.applied == applied
+    assert found.verdict == verdict
+    assert "without them the skill does not hold: chance" in found.reason
 
 
 async def test_a_single_edit_costs_nothing() -> None:

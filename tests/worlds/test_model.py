@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from daemon.optimizer.memory import EarlierStep
@@ -35,7 +36,9 @@ def attempt(task: str, summary: str) -> dict[str, Any]:
     }
 
 
-async def proposed(seed: int, *, budget: int | None = 1, wanted: int = 1, **shown: Any) -> list[str]:
+async def proposed(
+    seed: int, *, budget: int | None = 1, wanted: int = 1, habits: Habits = PLAIN, **shown: Any
+) -> list[str]:
     """The rules it proposes after failures at one cause."""
     values = {
         "meta_skill": "",
@@ -47,7 +50,7 @@ async def proposed(seed: int, *, budget: int | None = 1, wanted: int = 1, **show
         **shown,
     }
     request = ModelRequest("s", (ChatMessage("user", render("reflect.user.j2", **values)),), {}, "reflect_failures")
-    reply = await SimulatedOptimizer(WORLD.lore, seed, PLAIN).complete(request)
+    reply = await SimulatedOptimizer(WORLD.lore, seed, habits).complete(request)
     return [rule for edit in json.loads(reply.text)["edits"] for rule in said(edit["content"])]
 
 
@@ -79,8 +82,9 @@ async def test_it_does_not_propose_what_it_is_shown_as_rejected() -> None:
 async def test_it_blames_a_rejected_set_and_not_each_edit_in_it() -> None:
     favourite = max(ANSWERS, key=lambda rule: rule.plausible)
     others = [rule for rule in ANSWERS if rule is not favourite][:3]
-    alone = await often(earlier=(tried(favourite, after=0.5),))
-    together = await often(earlier=(tried(favourite, *others, after=0.5),))
+    habits = replace(PLAIN, forgets=0.1)
+    alone = await often(earlier=(tried(favourite, after=0.5),), habits=habits)
+    together = await often(earlier=(tried(favourite, *others, after=0.5),), habits=habits)
     assert together[favourite.id] > 2 * alone[favourite.id]
 
 

@@ -174,7 +174,8 @@ async def test_failed_calls_score_zero_and_feed_the_gate(tmp_path: Path) -> None
 async def test_timeouts_and_api_errors_are_cached_as_final_failures(tmp_path: Path) -> None:
     """An attempt that failed by our fault is tried again whenever it is asked for again."""
     world = two_rules(tmp_path, epochs=1, attempt_tries=1, min_valid=0.5)
-    world.harness.failures = {"selection-00": [Outcome.RATE_LIMIT], "selection-02": [Outcome.SANDBOX_LOST]}
+    world.workers = 1  # so that something has worked before the first failure: else that one stops the run
+    world.harness.failures = {"selection-01": [Outcome.RATE_LIMIT], "selection-03": [Outcome.SANDBOX_LOST]}
     report = await world.training().run()
     found = await world.journal.find_decision(report.run_id, 0, "baseline")
     assert found is not None

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skills_repo.history import Author, EditCommit, RefMovedError, RepositoryError, SkillCommit
+from skills_repo.history import Author, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
 from skills_repo.log import describe
 from skills_repo.message import place_of
 from skills_repo.skill import Skill, from_files
@@ -68,6 +68,11 @@ class FakeSkillRepository:
         skill = from_files(self.name, self._commits[self._resolve(ref)].files)
         validate(skill)
         return skill
+
+    async def files(self, ref: str) -> tuple[FileAt, ...]:
+        """The skill's folder as it is, valid or not; every file is a regular one."""
+        files = self._commits[self._resolve(ref)].files
+        return tuple(FileAt(path, "100644", files[path]) for path in sorted(files))
 
     async def commit_edits(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
         """Commit the changes and move the branch; see `SkillHistory.commit_edits`."""

@@ -40,6 +40,17 @@ class EditCommit:
 
 
 @dataclass(frozen=True)
+class FileAt:
+    """A file of the skill's folder in a commit, as git holds it: nothing is checked."""
+
+    path: str
+    """Relative to the skill's folder; bytes that are not UTF-8 are surrogates."""
+    mode: str
+    """`100644`, `100755`, `120000` (a link; `data` is where it leads), `160000` (a submodule; `data` is its commit)."""
+    data: bytes
+
+
+@dataclass(frozen=True)
 class SkillCommit:
     """One commit that changed the skill."""
 
@@ -73,6 +84,12 @@ class SkillHistory(Protocol):
 
     async def read(self, ref: str) -> Skill:
         """The skill at a commit id, a full ref name or `HEAD`; raises `SkillError` if it is there but not valid."""
+
+    async def files(self, ref: str) -> tuple[FileAt, ...]:
+        """The skill's folder at a commit id, a full ref name or `HEAD`, valid or not, ordered by path.
+
+        Empty where the commit has no such folder; raises `SkillError` for a folder that is too large to read.
+        """
 
     async def commit_edits(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
         """Commit each change on top of the one before, then move the branch from `parent` to the last.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skills_repo.git import Git
-from skills_repo.history import Author, EditCommit, RepositoryError
+from skills_repo.history import Author, EditCommit, FileAt, RepositoryError
 from skills_repo.skill import MAX_BYTES, MAX_FILES, Skill, SkillError, check_path, from_files
 
 _FILE_MODES = ("100644", "100755")
@@ -48,15 +48,28 @@ def read_skill(git: Git, commit: str, skill_path: str) -> Skill:
     return from_files(posixpath.basename(skill_path), files)
 
 
+def read_files(git: Git, commit: str, skill_path: str) -> tuple[FileAt, ...]:
+    """The folder as it is, valid or not; see `SkillHistory.files`."""
+    entries = sorted(_rows(git, commit, skill_path), key=lambda entry: entry.path)
+    _check_size(entries)
+    blobs = _blobs(git, [entry.oid for entry in entries if entry.kind == "blob"])
+    return tuple(FileAt(e.path, e.mode, blobs.get(e.oid, e.oid.encode())) for e in entries)
+
+
 def _entries(git: Git, commit: str, skill_path: str) -> list[Entry]:
+    entries = _rows(git, commit, skill_path)
+    if not entries:
+        raise RepositoryError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
+    return entries
+
+
+def _rows(git: Git, commit: str, skill_path: str) -> list[Entry]:
     entries = []
     prefix = skill_path + "/"
     for row in git.fields(["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", prefix]):
         facts, path = row.split("\t", 1)
         mode, kind, oid, size = facts.split()
         entries.append(Entry(mode, kind, oid, int(size) if size.isdigit() else 0, path.removeprefix(prefix)))
-    if not entries:
-        raise RepositoryError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
     return entries
 
 
@@ -67,6 +80,10 @@ def _check_entries(entries: list[Entry]) -> None:
             raise SkillError("is a submodule", remedy="put regular files in its place", file=entry.path)
         if entry.mode not in (*_FILE_MODES, _LINK_MODE):
             raise SkillError(f"has the odd mode {entry.mode}", remedy="commit it as a regular file", file=entry.path)
+    _check_size(entries)
+
+
+def _check_size(entries: list[Entry]) -> None:
     if len(entries) > MAX_FILES or sum(entry.size for entry in entries) > MAX_BYTES:
         raise SkillError("the folder is too large", remedy="move large files out", file=".")
 

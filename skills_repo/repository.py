@@ -17,7 +17,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from skills_repo import log as logs
 from skills_repo import objects
 from skills_repo.git import Git, GitFailedError
-from skills_repo.history import Author, EditCommit, RefMovedError, RepositoryError, SkillCommit
+from skills_repo.history import Author, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
 from skills_repo.skill import Skill, SkillError, check_path
 from skills_repo.validate import MAX_NAME, NAME, validate
 
@@ -75,6 +75,10 @@ class SkillRepository:
         """The skill at a commit id, full ref name or `HEAD`."""
         return await asyncio.to_thread(self._read, ref)
 
+    async def files(self, ref: str) -> tuple[FileAt, ...]:
+        """The skill's folder as it is, valid or not."""
+        return await asyncio.to_thread(self._files, ref)
+
     async def commit_edits(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
         """Commit the changes and move the branch; see `SkillHistory.commit_edits`."""
         return await asyncio.to_thread(self._commit_edits, parent, tuple(changes), when)
@@ -121,6 +125,14 @@ class SkillRepository:
         except SkillError as error:
             raise error.below(self.skill_path) from error
         return skill
+
+    @_plain_errors
+    def _files(self, ref: str) -> tuple[FileAt, ...]:
+        self._check()
+        try:
+            return objects.read_files(self._git, self._resolve(ref), self.skill_path)
+        except SkillError as error:
+            raise error.below(self.skill_path) from error
 
     @_plain_errors
     def _commit_edits(self, parent: str, changes: tuple[EditCommit, ...], when: float) -> tuple[str, ...]:

@@ -180,3 +180,17 @@ async def test_a_skill_that_a_person_broke_is_an_error_of_the_skill(lab: Lab) ->
 
 async def test_a_clean_repository_is_not_dirty(lab: Lab) -> None:
     assert await lab.history.dirty() == ()
+
+
+async def test_the_folder_is_read_as_it_is(lab: Lab) -> None:
+    broken = lab.human_commit({"SKILL.md": b"no frontmatter\r\n", "z/data": b"\x00\xff", "a": b""}, "Break it")
+    found = await lab.history.files(broken)
+    assert [(file.path, file.mode, file.data) for file in found] == [
+        ("SKILL.md", "100644", b"no frontmatter\r\n"),
+        ("a", "100644", b""),
+        ("z/data", "100644", b"\x00\xff"),
+    ]
+    before = {file.path: file.data for file in await lab.history.files("HEAD")}
+    assert before == dict(START.files)
+    with pytest.raises(RepositoryError, match="there is no commit"):
+        await lab.history.files("refs/heads/none")

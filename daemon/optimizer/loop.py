@@ -35,7 +35,7 @@ from daemon.optimizer.reporting import Reporter
 from daemon.optimizer.schedule import edit_budget
 from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from daemon.optimizer.state import State
-from daemon.optimizer.step import Step
+from daemon.optimizer.step import Step, limits_of
 from daemon.optimizer.tools import Tools
 from daemon.rollouts.progress import (
     Event,
@@ -191,7 +191,7 @@ class _Loop:
         await self._training.purse.begin_step(plan.step)
         found = await self._find(plan.step, "step", StepDecision)
         decision = found or await self._keep("step", await self._decide(plan, state))
-        candidate = await self._commit(state, decision, self._training.knobs.limits(decision.budget))
+        candidate = await self._commit(state, decision, limits_of(self._training.knobs, decision.budget))
         self._say(_decided(decision, len(self._plans), replayed=found is not None))
         return state.after_step(decision, candidate)
 

@@ -84,9 +84,9 @@ class Reporter:
             return BeforeAfter(None, None)
         best = state.best
         self._tools.observer.notify(PhaseStarted(0, "report", "selection split, before and after"))
-        before, after = await self._tools.gate.report(
-            (initial, baseline.pool), (best.skill, best.pool), self._tools.selection
-        )
+        # The same skill has the same trials: those added to its pool since are no change of it.
+        pool = best.pool if best.skill.digest == initial.digest else baseline.pool
+        before, after = await self._tools.gate.report((initial, pool), (best.skill, best.pool), self._tools.selection)
         return BeforeAfter(before, after)
 
     async def _test(self, initial: Skill, best: Skill) -> BeforeAfter:

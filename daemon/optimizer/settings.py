@@ -38,9 +38,8 @@ class Knobs:
     """Requests to it at the same time; decides nothing, so it is no part of the fingerprint."""
 
     def limits(self, budget: int | None) -> EditLimits:
-        """The bounds of a step."""
-        also = frozenset[Op]() if self.train.update_mode == "patch" else frozenset({Op.REWRITE})
-        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars, also=also)
+        """The bounds of a step; what its update mode makes of them: `step.limits_of`."""
+        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars)
 
     @property
     def slow_update_limits(self) -> EditLimits:

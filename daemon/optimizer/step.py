@@ -18,6 +18,7 @@ from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.learning import Learning
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.reflect import Reflection, Reflector
+from daemon.optimizer.settings import Knobs
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import EndedError, Tools
 from daemon.optimizer.updates.learning_rate import LearningRate
@@ -28,6 +29,11 @@ from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.result import TaskResult
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Applied, Edit, EditLimits, apply
+
+
+def limits_of(knobs: Knobs, budget: int | None) -> EditLimits:
+    """What a step's edits are applied within, when it decides and whenever its candidate is worked out again."""
+    return MODES[knobs.train.update_mode].limits(knobs.limits(budget))
 
 
 @dataclass
@@ -75,7 +81,7 @@ class Step:
         return self.state.buffer.at(self.plan.epoch) if kept else StepBuffer(self.plan.epoch)
 
     def _limits(self, budget: int | None) -> EditLimits:
-        return self._mode.limits(self.tools.knobs.limits(budget))
+        return limits_of(self.tools.knobs, budget)
 
     def _decide(self, outcome: StepOutcome, reason: str) -> StepDecision:
         found = {"rollout": RolloutSummary(), "budget": self._mode.budget(self.budget), **self._found}

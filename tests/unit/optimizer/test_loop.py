@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from daemon.config_train import TrainSection
 from daemon.rollouts.progress import AttemptFinished, PhaseStarted, RunEnded, RunStarted, StepDecided
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
+from harnesses.harness import Assignment, Attempt
 from harnesses.models.client import ModelRequest
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import ProviderError, ProviderFailure, Usage
@@ -271,3 +273,29 @@ async def test_hostile_edits_come_to_nothing(tmp_path: Path) -> None:
     assert report.steps[0].outcome == "no_change"
     assert {fate.fate for fate in report.edits} == {"skipped"}
     assert len(report.edits) == 4
+
+
+async def test_a_skill_that_no_step_changed_has_one_score_before_and_after(tmp_path: Path) -> None:
+    """Its pool has grown since the baseline: what chance made of the new trials is no change of the skill."""
+    world = small(tmp_path, gate="paired", batch=4)
+    world.harness.needs = {task_id: [] for task_id in world.harness.needs} | {"train-00": ["rule-a"]}
+    world.client.reply = lambda request: (
+        reflection(edit("- harm")) if request.schema_name == "reflect_failures" else sensible(request)
+    )
+    world.harness.breaks = {f"selection-0{i}": ["- harm"] for i in range(4)}
+    plain = world.harness.run
+
+    async def flaky(assignment: Assignment) -> Attempt:
+        attempt = await plain(assignment)
+        if assignment.task_id == "selection-00" and (assignment.seed or 0) < 3:
+            return replace(attempt, trace=replace(attempt.trace, final_answer="no"))
+        return attempt
+
+    world.harness.run = flaky  # type: ignore[method-assign]
+    report = await world.training().run()
+    [step] = report.steps
+    assert step.verdict is not None
+    assert (step.outcome, step.verdict.base_pool.count) == ("rejected", 4)
+    assert report.selection.before == report.selection.after
+    assert report.selection.after is not None
+    assert report.selection.after.score == pytest.approx(0.8125)

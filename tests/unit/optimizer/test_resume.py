@@ -190,7 +190,7 @@ async def test_a_decision_that_stands_is_kept_with_its_date_whatever_has_changed
     memory.save_decision = last_words  # type: ignore[method-assign]
     with pytest.raises(Killed):
         await world.training().run()
-    del memory.save_decision  # type: ignore[attr-defined]
+    del memory.save_decision
     [run] = await memory.find_runs()
     decided = (await memory.decisions(run.run_id))[-1]
     assert decided.payload["rollout"]["invalid"] == ["train-01: out_of_memory"]
@@ -223,3 +223,35 @@ async def test_interrupted_politely_it_goes_on_as_well(tmp_path: Path) -> None:
         assert [run.state for run in await watch.find_runs()] == ["open"]
     assert interruptions > 3
     assert await story(world, job.result()) == expected
+
+
+async def test_a_commit_beside_the_skill_on_top_of_the_runs_own_is_built_upon_too(tmp_path: Path) -> None:
+    world = overfitting(tmp_path)
+    world.harness.needs = {**world.harness.needs, "train-00": ["rule-b"], "selection-02": ["rule-b"]}
+    plain = overfitting(tmp_path / "plain")
+    plain.harness.needs = world.harness.needs
+    expected = await plain.training().run()
+    assert expected.accepted == 2
+    memory = MemoryJournal()
+    world.journal = dying = MortalJournal(memory, before=False)
+    save = memory.save_decision
+
+    async def last_words(decision: Decision) -> None:
+        await save(decision)
+        dying.dead = decision.kind == "commits"
+        dying.at = dying.writes if dying.dead else None
+
+    memory.save_decision = last_words  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        await world.training().run()
+    del memory.save_decision
+    history = world.history
+    assert isinstance(history, FakeSkillRepository)
+    beside = history.human_commit((await history.read(history.branch)).files, "Mend the README")
+    world.journal = memory
+    report = await world.training().run()
+    assert report.resumed
+    assert report.commits[0] == expected.commits[0]
+    [later] = [row for row in await history.log() if row.sha == report.commits[1]]
+    assert later.parents == (beside,)
+    assert (await history.read(history.branch)).digest == expected.best_digest

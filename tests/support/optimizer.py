@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from daemon.budget.purse import OpenPurse, Purse
 from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
 from daemon.journal.memory import MemoryJournal
@@ -294,6 +295,7 @@ class World:
     observer: Observer = field(default_factory=Silent)
     now: float = 1_700_000_000.0
     """What the clock says, until a test moves it."""
+    purse: Purse = field(default_factory=OpenPurse)
     history: SkillHistory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -309,6 +311,7 @@ class World:
             settings=AttemptSettings(tries=self.train.attempt_tries),
             observer=self.observer,
             sleep=no_wait,
+            purse=self.purse,
         )
 
     def training(self, *, initial: Skill | None = None) -> Training:
@@ -323,6 +326,7 @@ class World:
             knobs=Knobs(self.train, initial=initial),
             observer=self.observer,
             clock=lambda: self.now,
+            purse=self.purse,
         )
 
 

@@ -1,18 +1,27 @@
-"""Killed at any write of a run with everything in it: slow updates, notes, a given start, every gate and mode."""
+"""Killed, stopped or out of budget anywhere in a run with all of the method in it, it comes to the same end."""
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from daemon.config_train import TrainSection
+from daemon.budget.capped import CappedPurse
+from daemon.budget.reached import BudgetReached
+from daemon.budget.totals import PricedModel
+from daemon.config_train import BudgetSection, CapSection, TrainSection
 from daemon.journal.memory import MemoryJournal
 from daemon.optimizer.report import RunReport
+from daemon.rollouts.stop import RunStopped
+from harnesses.harness import Assignment, Attempt
 from harnesses.models.client import ModelRequest
+from harnesses.outcome import Outcome
+from sandboxes.gateway.policy import Price, ProviderError, ProviderFailure
 from skills_repo import guarded
 from skills_repo.skill import Skill
 from tests.support.optimizer import (
@@ -160,3 +169,93 @@ async def test_neither_workers_nor_order_of_completion_change_anything(tmp_path:
     found = await story(made, await made.training(initial=case.given).run())
     # How many attempts run on when a pass is settled depends on how many ran at once.
     assert found | {"attempts": 0} == expected | {"attempts": 0}
+
+
+FREE = PricedModel("any", Price(0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("cap", [{"attempts": 5}, {"tokens": 200}], ids=["attempts", "tokens"])
+@pytest.mark.parametrize("name", CASES)
+async def test_stopped_by_its_budget_again_and_again_it_comes_to_the_same_end(
+    tmp_path: Path, name: str, cap: dict[str, int]
+) -> None:
+    """A cap is met wherever one can be: in overlapping reflection, a gate, a slow update, attribution, the report."""
+    case, [(kind, more)] = CASES[name], cap.items()
+    plain = world(tmp_path / "plain", case)
+    expected = await story(plain, await plain.training(initial=case.given).run())
+    made = world(tmp_path / "capped", case, seed=5, workers=4)
+    made.journal, most, report = MortalJournal(made.journal), more, None
+    while report is None:
+        caps = BudgetSection(run=CapSection.model_validate({kind: most}))
+        made.purse = CappedPurse(caps, made.journal, {"target": FREE, "optimizer": FREE}, clock=lambda: made.now)
+        try:
+            report = await made.training(initial=case.given).run()
+        except BudgetReached:
+            most += more
+        assert len(asyncio.all_tasks()) == 1
+    assert most > 2 * more
+    found = await story(made, report)
+    assert found | {"attempts": 0} == expected | {"attempts": 0}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", CASES)
+async def test_stopped_by_dead_providers_and_signals_it_comes_to_the_same_end(
+    tmp_path: Path, name: str, seed: int
+) -> None:
+    """Whatever else was under way then is ended, and what had come of it is read back."""
+    case, dice = CASES[name], random.Random(seed)
+    plain = world(tmp_path / "plain", case)
+    expected = await story(plain, await plain.training(initial=case.given).run())
+    made = world(tmp_path / "stopped", case, seed, workers=dice.choice([1, 3, 8]))
+    made.journal = MortalJournal(memory := MemoryJournal())
+    ends = Counter[str]()
+    for _ in range(99):
+        dying = Dying(made, dice.choice(["optimizer", "target", "signal"]), dice.randint(2, 9))
+        try:
+            report = await dying.run(case)
+            break
+        except (RunStopped, asyncio.CancelledError):
+            ends[dying.what] += 1
+        assert len(asyncio.all_tasks()) == 1
+        await memory.abandon_attempts(await memory.unfinished_attempts())
+    assert sum(ends.values()) > 1
+    found = await story(made, report)
+    # What was in flight when a signal came was paid for, and nobody knows what it cost.
+    unknown = {"attempts": 0, "optimizer": None}
+    assert found | unknown == expected | unknown
+
+
+@dataclass
+class Dying:
+    """One process, in which something ends after a while."""
+
+    made: World
+    what: str
+    after: int
+
+    async def run(self, case: Case) -> RunReport:
+        """Train until then."""
+        reply, agent = self.made.client.reply, self.made.harness.run
+        self.made.client.reply = lambda request: self._dead("optimizer") or reply(request)
+
+        async def run(assignment: Assignment) -> Attempt:
+            if self._dead("target"):
+                self.made.harness.failures[assignment.task_id] = [Outcome.AUTH]
+            return await agent(assignment)
+
+        self.made.harness.run = run  # type: ignore[method-assign]
+        job = asyncio.ensure_future(self.made.training(initial=case.given).run())
+        try:
+            for _ in range(self.after * 40 if self.what == "signal" else 0):
+                await asyncio.sleep(0)
+            if self.what == "signal":
+                job.cancel()
+            return await job
+        finally:
+            self.made.client.reply, self.made.harness.run = reply, agent  # type: ignore[method-assign]
+            self.made.harness.failures = {}
+
+    def _dead(self, who: str) -> Exception | None:
+        self.after -= who == self.what
+        return ProviderError(ProviderFailure.AUTH, "401") if who == self.what and self.after < 0 else None

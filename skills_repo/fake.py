@@ -5,12 +5,13 @@ Invariant: it passes the same conformance suite as `repository.py`.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skills_repo.history import Author, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
+from skills_repo.history import Author, BlamedLine, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
 from skills_repo.log import describe
 from skills_repo.message import place_of
 from skills_repo.skill import Skill, from_files
@@ -110,6 +111,31 @@ class FakeSkillRepository:
         changed = [commit for commit in line if self._changes(commit)]
         return tuple(self._describe(commit) for commit in changed[:limit])
 
+    async def commit(self, ref: str) -> SkillCommit:
+        """One commit, whether it changed the skill or not."""
+        return self._describe(self._resolve(ref))
+
+    async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
+        """Who wrote these lines of a file of the skill's folder."""
+        head = self._resolve(ref)
+        files = self._commits[head].files
+        last = len(_lines_of(files.get(path, b"")))
+        if path not in files or not all(1 <= number <= last for number in lines):
+            raise RepositoryError(f"{path} at {head[:12]} has no such line (see `honed diff`)")
+        return tuple(self._blame_line(head, path, number) for number in lines)
+
+    def _blame_line(self, oid: str, path: str, number: int) -> BlamedLine:
+        """Down the line of commits, as long as the parent has the same line at a place that fits."""
+        now = number
+        while (parent := self._commits[oid].parent) is not None:
+            before, after = (_lines_of(self._commits[one].files.get(path, b"")) for one in (parent, oid))
+            blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+            block = next((block for block in blocks if block.b <= now - 1 < block.b + block.size), None)
+            if block is None:
+                break
+            oid, now = parent, now - block.b + block.a
+        return BlamedLine(number, self._describe(oid), now)
+
     async def dirty(self) -> tuple[str, ...]:
         """Paths where `working` differs from HEAD."""
         head = self._commits[self._refs["HEAD"]].files
@@ -147,6 +173,10 @@ class FakeSkillRepository:
     def _describe(self, oid: str) -> SkillCommit:
         commit = self._commits[oid]
         return describe(oid, commit.parent or "", commit.author, commit.when, commit.message)
+
+
+def _lines_of(data: bytes) -> list[bytes]:
+    return data.removesuffix(b"\n").split(b"\n") if data else []
 
 
 def _id(commit: _Commit) -> str:

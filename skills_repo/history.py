@@ -72,6 +72,20 @@ class SkillCommit:
     """What the message says below its subject, without honed's own trailers."""
 
 
+@dataclass(frozen=True)
+class BlamedLine:
+    """Who wrote a line of a file."""
+
+    number: int
+    """In the version that was asked about, from 1."""
+    commit: SkillCommit
+    """Where the line came in."""
+    number_then: int
+    """In that commit's version."""
+    cut: bool = False
+    """The clone is shallow and its history ends there: an older commit may have written it."""
+
+
 class SkillHistory(Protocol):
     """One skill's history in one repository. Every method raises `RepositoryError`."""
 
@@ -103,6 +117,15 @@ class SkillHistory(Protocol):
 
     async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, seen from `base()`, newest first."""
+
+    async def commit(self, ref: str) -> SkillCommit:
+        """One commit, whether it changed the skill or not."""
+
+    async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
+        """Who wrote these lines (numbers from 1) of a file of the skill's folder at a commit, in the order asked.
+
+        Raises `RepositoryError` for a line or a file that is not there.
+        """
 
     async def dirty(self) -> tuple[str, ...]:
         """Paths below the skill (relative to the repository) with uncommitted changes, ordered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from skills_repo.git import Git
@@ -10,6 +11,7 @@ from skills_repo.history import Author, SkillCommit
 from skills_repo.message import body_of, parse_trailers, place_of
 
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
+_PLAIN = ("--no-show-signature", "--no-notes", f"--format=tformat:{_FORMAT}")
 _COLUMNS = 6
 _REVERTS = re.compile(r"^This reverts commit ([0-9a-f]{40,64})", re.MULTILINE)
 _REVERT_SENTENCE = re.compile(r"This reverts commit [0-9a-f]{40,64}[^.]*\.?")
@@ -20,6 +22,14 @@ def read_log(git: Git, head: str, skill_path: str, limit: int) -> tuple[SkillCom
     return _read(git, head, skill_path, f"--max-count={max(int(limit), 0)}")
 
 
+def read_commits(git: Git, ids: Sequence[str]) -> dict[str, SkillCommit]:
+    """These commits by id, whatever they changed."""
+    if not ids:
+        return {}
+    fields = git.fields(["log", "--no-walk=unsorted", *_PLAIN, "--stdin"], "".join(f"{one}\n" for one in ids).encode())
+    return {commit.sha: commit for commit in _commits(fields)}
+
+
 def find_step(git: Git, head: str, skill_path: str, place: tuple[str, int, str]) -> tuple[str, ...]:
     """Ids of the commits whose trailers name this run, step and phase, oldest first."""
     grep = ("--fixed-strings", "--grep=Honed-Run:")
@@ -28,16 +38,10 @@ def find_step(git: Git, head: str, skill_path: str, place: tuple[str, int, str])
 
 
 def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCommit, ...]:
-    argv = [
-        "log",
-        "--topo-order",
-        "--full-history",
-        "--no-show-signature",
-        "--no-notes",
-        *options,
-        f"--format=tformat:{_FORMAT}",
-    ]
-    fields = git.fields([*argv, head, "--", skill_path])
+    return _commits(git.fields(["log", "--topo-order", "--full-history", *options, *_PLAIN, head, "--", skill_path]))
+
+
+def _commits(fields: list[str]) -> tuple[SkillCommit, ...]:
     rows = zip(*[iter(fields)] * _COLUMNS, strict=True)
     return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), float(row[4]), row[5]) for row in rows)
 

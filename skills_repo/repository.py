@@ -16,8 +16,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from skills_repo import log as logs
 from skills_repo import objects
+from skills_repo.blame import blame
 from skills_repo.git import Git, GitFailedError
-from skills_repo.history import Author, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
+from skills_repo.history import Author, BlamedLine, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
 from skills_repo.skill import Skill, SkillError, check_path
 from skills_repo.validate import MAX_NAME, NAME, validate
 
@@ -90,6 +91,14 @@ class SkillRepository:
     async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, newest first."""
         return await asyncio.to_thread(self._log, limit)
+
+    async def commit(self, ref: str) -> SkillCommit:
+        """One commit, whether it changed the skill or not."""
+        return await asyncio.to_thread(self._commit, ref)
+
+    async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
+        """Who wrote these lines of a file of the skill's folder."""
+        return await asyncio.to_thread(self._blame, ref, path, tuple(lines))
 
     async def dirty(self) -> tuple[str, ...]:
         """Uncommitted paths below the skill."""
@@ -198,6 +207,17 @@ class SkillRepository:
     @_plain_errors
     def _log(self, limit: int) -> tuple[SkillCommit, ...]:
         return logs.read_log(self._git, self._base(), self.skill_path, limit)
+
+    @_plain_errors
+    def _commit(self, ref: str) -> SkillCommit:
+        self._check()
+        oid = self._resolve(ref)
+        return logs.read_commits(self._git, [oid])[oid]
+
+    @_plain_errors
+    def _blame(self, ref: str, path: str, lines: tuple[int, ...]) -> tuple[BlamedLine, ...]:
+        self._check()
+        return blame(self._git, self._resolve(ref), self.skill_path, path, lines)
 
     @_plain_errors
     def _dirty(self) -> tuple[str, ...]:

@@ -19,7 +19,20 @@ from daemon.cli.streams import secure_streams
 
 _MODULES = {
     name: name.replace("eval", "evaluate")
-    for name in ("init", "setup", "doctor", "estimate", "calibrate", "train", "eval", "log", "diff", "show", "demo")
+    for name in (
+        "init",
+        "setup",
+        "doctor",
+        "estimate",
+        "calibrate",
+        "train",
+        "eval",
+        "log",
+        "diff",
+        "why",
+        "show",
+        "demo",
+    )
 }
 """Verb to its module in `daemon.cli`, in the order of `honed --help`."""
 

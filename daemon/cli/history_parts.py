@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -11,6 +13,7 @@ from skills_repo.figures import parse_gate
 
 if TYPE_CHECKING:
     from skills_repo.history import SkillCommit
+    from skills_repo.message import GateFigures
 
 _PHASES = {"slow_update": "slow update", "initial": "the given start"}
 
@@ -37,6 +40,50 @@ def scores_text(gate: str) -> str:
     if figures is None or figures.before is not None:
         return gate
     return "given, not measured" if figures.rule == "given" else f"{gate} (not measured)"
+
+
+def trailer_rows(commit: SkillCommit) -> list[tuple[str, str]]:
+    """What an edit's trailers say: name and text of each line; empty for people's commits."""
+    trailers = commit.trailers
+    found = []
+    if "Honed-Step" in trailers:
+        phase = f", {phase_name(trailers['Honed-Phase'])}" if "Honed-Phase" in trailers else ""
+        found.append(("step", f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"))
+    if "Honed-Gate" in trailers:
+        found.append(("gate", scores_text(trailers["Honed-Gate"])))
+    found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target") if f"Honed-{n}" in trailers]
+    return found
+
+
+def commit_data(commit: SkillCommit) -> dict[str, Any]:
+    """A commit as data."""
+    return {
+        "sha": commit.sha,
+        "kind": commit.kind,
+        "subject": commit.subject,
+        "author": commit.author,
+        "when": commit.when,
+        "trailers": dict(commit.trailers),
+        "reverts": commit.reverts,
+        "reason": commit.reason,
+    }
+
+
+def figures_data(figures: GateFigures | None) -> dict[str, Any] | None:
+    """The gate's figures as data."""
+    return None if figures is None else {**asdict(figures), "delta": delta_of(figures)}
+
+
+def delta_of(figures: GateFigures) -> float | None:
+    """After less before, where both were measured."""
+    if figures.before is None or figures.after is None:
+        return None
+    return round(figures.after - figures.before, 9)
+
+
+def day(when: float) -> str:
+    """A date for people, in UTC."""
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def short(commit: SkillCommit) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from daemon.cli.history_parts import one_line, phase_name, say_commit, scores_text, short
+from daemon.cli.history_parts import commit_data, one_line, phase_name, say_commit, short, trailer_rows
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
@@ -64,17 +64,7 @@ async def _log(output: Output, config: Path, limit: int) -> None:
 
 
 def _row(commit: SkillCommit, back: Mapping[str, SkillCommit]) -> dict[str, Any]:
-    return {
-        "sha": commit.sha,
-        "kind": commit.kind,
-        "subject": commit.subject,
-        "author": commit.author,
-        "when": commit.when,
-        "trailers": dict(commit.trailers),
-        "reverts": commit.reverts,
-        "reason": commit.reason,
-        "reverted_by": back[commit.sha].sha if commit.sha in back else None,
-    }
+    return {**commit_data(commit), "reverted_by": back[commit.sha].sha if commit.sha in back else None}
 
 
 def _curve_row(curve: RunCurve, back: Mapping[str, SkillCommit]) -> dict[str, Any]:
@@ -140,14 +130,7 @@ def _details(
     commit: SkillCommit, known: Mapping[str, SkillCommit], back: Mapping[str, SkillCommit]
 ) -> list[tuple[str, str]]:
     """Below a commit's subject: name and text of each line."""
-    trailers = commit.trailers
-    found = []
-    if "Honed-Step" in trailers:
-        phase = f", {phase_name(trailers['Honed-Phase'])}" if "Honed-Phase" in trailers else ""
-        found.append(("step", f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"))
-    if "Honed-Gate" in trailers:
-        found.append(("gate", scores_text(trailers["Honed-Gate"])))
-    found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target") if f"Honed-{n}" in trailers]
+    found = trailer_rows(commit)
     if commit.reverts:
         target = known.get(commit.reverts)
         found.append(("reverts", f"{commit.reverts[:10]} {target.subject if target else ''}"))

@@ -194,3 +194,49 @@ async def test_the_folder_is_read_as_it_is(lab: Lab) -> None:
     assert before == dict(START.files)
     with pytest.raises(RepositoryError, match="there is no commit"):
         await lab.history.files("refs/heads/none")
+
+
+async def test_a_commit_is_described_whatever_it_changed(lab: Lab) -> None:
+    empty = lab.human_commit(START.files, "Say something\n\nFirst.\n\nSecond.")
+    found = await lab.history.commit(empty)
+    assert (found.sha, found.kind, found.subject, found.body) == (empty, "human", "Say something", "First.\n\nSecond.")
+    change = a_change(a_skill("\n- new\n"))
+    (made,) = await lab.history.commit_edits(empty, [change], 100)
+    edit = await lab.history.commit(lab.history.branch)
+    assert (edit.sha, edit.kind, edit.parents) == (made, "edit", (empty,))
+    assert edit.body == "Why, in the optimizer's words:\n\n  because", "the trailers are no prose"
+    with pytest.raises(RepositoryError, match="there is no commit"):
+        await lab.history.commit("0" * 40)
+
+
+async def test_every_line_has_the_commit_that_wrote_it(lab: Lab) -> None:
+    history = lab.history
+    base = await history.base()
+    one = START.with_text(START.text.replace("- one\n", "- one\n- by honed\n"))
+    (made,) = await history.commit_edits(base, [a_change(one)], 100)
+    text = one.text.replace("# Rules\n", "# Rules\n\nBy hand.\n").replace("- two", "- two, changed")
+    human = lab.human_commit({**START.files, "SKILL.md": text.encode(), "more.md": b"no newline"}, "By hand")
+    lines = text.removesuffix("\n").split("\n")
+    found = await history.blame(history.branch, "SKILL.md", range(1, len(lines) + 1))
+    assert [blamed.number for blamed in found] == list(range(1, len(lines) + 1))
+    wrote = {line: blamed.commit.sha for line, blamed in zip(lines, found, strict=True) if line}
+    assert {line: sha for line, sha in wrote.items() if sha != base} == {
+        "- by honed": made,
+        "By hand.": human,
+        "- two, changed": human,
+    }
+    assert wrote["# Rules"] == base
+    by_honed = found[lines.index("- by honed")]
+    assert (by_honed.number_then, by_honed.commit.kind) == (one.text.split("\n").index("- by honed") + 1, "edit")
+    assert not any(blamed.cut for blamed in found)
+    (other,) = await history.blame(human, "more.md", [1])
+    assert other.commit.sha == human
+    backwards = await history.blame(made, "SKILL.md", [3, 1, 3])
+    assert [blamed.number for blamed in backwards] == [3, 1, 3]
+    assert await history.blame(made, "SKILL.md", []) == ()
+
+
+@pytest.mark.parametrize(("path", "line"), [("SKILL.md", 99), ("SKILL.md", 0), ("none.md", 1)])
+async def test_a_line_that_is_not_there_is_named(lab: Lab, path: str, line: int) -> None:
+    with pytest.raises(RepositoryError, match=path):
+        await lab.history.blame("HEAD", path, [line])

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tests.benchmarks.results import Result
 from tests.worlds.ablation import ABLATIONS, Figures, Say, all_figures, difference
 
-WORLDS = 100
+WORLDS = 80
 _FIRST_SEED = 1_000
 
 

@@ -23,6 +23,8 @@ class Habits:
     """Rules of the skill that it does not notice and proposes again."""
     forgets: float = 0.1
     """Edits that it is shown as rejected alone, and proposes all the same."""
+    plain_loss: float = 0.08
+    """A loss of score that it takes for real; of a smaller one it believes a part."""
     guesses: float = 0.4
     """Failures without a visible cause that it makes one up for."""
     praises: float = 0.3
@@ -60,10 +62,10 @@ class Mind:
     def _fresh(self, rule: Rule) -> bool:
         if rule.id in self.reading.known:
             return self.rng.random() < self.habits.overlooks
-        # A set was rejected, not each edit in it: the more edits shared the blame, the sooner it tries one again.
-        # And one that came out ahead, if not by enough for the gate, is worth another try in other company.
-        blame = [1 / tried.size for tried in self.reading.rejected.get(rule.id, ()) if tried.gain <= 0]
-        return self.rng.random() < self.habits.forgets ** sum(blame)
+        # A set was rejected, not each edit in it, and a small loss may be chance: so much blame is on each.
+        tried = self.reading.rejected.get(rule.id, ())
+        blame = sum(min(1.0, max(0.0, -one.gain) / self.habits.plain_loss) / one.size for one in tried)
+        return self.rng.random() < self.habits.forgets**blame
 
     def pick(self, causes: Iterable[str], budget: int | None) -> list[Rule]:
         """Rules for these causes: one each in order, then the next best of each, while the budget has room."""

@@ -82,10 +82,18 @@ async def test_it_does_not_propose_what_it_is_shown_as_rejected() -> None:
 async def test_it_blames_a_rejected_set_and_not_each_edit_in_it() -> None:
     favourite = max(ANSWERS, key=lambda rule: rule.plausible)
     others = [rule for rule in ANSWERS if rule is not favourite][:3]
-    habits = replace(PLAIN, forgets=0.1)
-    alone = await often(earlier=(tried(favourite, after=0.5),), habits=habits)
-    together = await often(earlier=(tried(favourite, *others, after=0.5),), habits=habits)
+    habits = replace(PLAIN, forgets=0.1, trust=0)
+    alone = await often(earlier=(tried(favourite),), habits=habits)
+    together = await often(earlier=(tried(favourite, *others),), habits=habits)
     assert together[favourite.id] > 2 * alone[favourite.id]
+
+
+async def test_it_makes_little_of_a_loss_that_may_be_chance() -> None:
+    favourite = max(ANSWERS, key=lambda rule: rule.plausible)
+    habits = replace(PLAIN, forgets=0.1, trust=0)
+    small = await often(earlier=(tried(favourite, after=0.48),), habits=habits)
+    large = await often(earlier=(tried(favourite, after=0.38),), habits=habits)
+    assert small[favourite.id] > 2 * large[favourite.id]
 
 
 async def test_it_tries_again_what_came_out_ahead_though_not_by_enough() -> None:

@@ -192,8 +192,9 @@ class Course:
     def _words(self, before: float | None, after: float | None, n: int, reason: str) -> str:
         if before is None or after is None:
             return reason
-        metric = self.base.selection.rule.metric
-        some = (
-            f"{len(self._asked)} of {len(self.tasks)}" if len(self._asked) < len(self.tasks) else f"{len(self.tasks)}"
-        )
-        return f"{metric} {before:.3f} -> {after:.3f} on {n} pairs of {some} tasks: {reason}"
+        metric, asked, all_tasks = self.base.selection.rule.metric, len(self._asked), len(self.tasks)
+        where = f"{n} of {all_tasks} tasks"
+        if asked < all_tasks:
+            some = f"the {asked}" if n == asked else f"{n} of the {asked}"
+            where = f"{some} of {all_tasks} tasks that decide it"
+        return f"{metric} {before:.3f} -> {after:.3f} on {where}: {reason}"

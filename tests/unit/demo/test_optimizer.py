@@ -37,7 +37,9 @@ def prompt(
             }
         )
     tried = tuple({"op": "insert_after", "target": "x", "content": content} for content in rejected)
-    earlier = ({"step": 1, "outcome": "rejected", "before": 0.5, "after": 0.25, "rejected": tried, "patterns": ()},)
+    earlier = (
+        {"step": 1, "outcome": "rejected", "before": 0.5, "after": 0.25, "tasks": 8, "rejected": tried, "patterns": ()},
+    )
     return render(
         "reflect.user.j2", skill=skill.text, budget=budget, earlier=earlier if rejected else (), attempts=attempts
     )

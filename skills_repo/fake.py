@@ -115,6 +115,11 @@ class FakeSkillRepository:
         """One commit, whether it changed the skill or not."""
         return self._describe(self._resolve(ref))
 
+    async def changed_beside(self, ref: str) -> tuple[str, ...]:
+        """Nothing: there is nothing but the skill here."""
+        self._resolve(ref)
+        return ()
+
     async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
         """Who wrote these lines of a file of the skill's folder."""
         head = self._resolve(ref)

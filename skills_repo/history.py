@@ -121,6 +121,12 @@ class SkillHistory(Protocol):
     async def commit(self, ref: str) -> SkillCommit:
         """One commit, whether it changed the skill or not."""
 
+    async def changed_beside(self, ref: str) -> tuple[str, ...]:
+        """Paths outside the skill's folder (relative to the repository) that a commit changed against its first parent.
+
+        Ordered; of a commit without parents, those that it added.
+        """
+
     async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
         """Who wrote these lines (numbers from 1) of a file of the skill's folder at a commit, in the order asked.
 

@@ -96,6 +96,10 @@ class SkillRepository:
         """One commit, whether it changed the skill or not."""
         return await asyncio.to_thread(self._commit, ref)
 
+    async def changed_beside(self, ref: str) -> tuple[str, ...]:
+        """Paths outside the skill that a commit changed."""
+        return await asyncio.to_thread(self._changed_beside, ref)
+
     async def blame(self, ref: str, path: str, lines: Sequence[int]) -> tuple[BlamedLine, ...]:
         """Who wrote these lines of a file of the skill's folder."""
         return await asyncio.to_thread(self._blame, ref, path, tuple(lines))
@@ -190,7 +194,7 @@ class SkillRepository:
         old = head or "0" * len(parent)
         env = objects.identity(self.author, when)
         try:
-            self._git.run("update-ref", "-m", "honed: accepted edits", self.branch, new, old, env=env)
+            self._git.run("update-ref", "-m", "honed: commits", self.branch, new, old, env=env)
         except GitFailedError as error:
             now = self._head()
             if now != head:
@@ -213,6 +217,14 @@ class SkillRepository:
         self._check()
         oid = self._resolve(ref)
         return logs.read_commits(self._git, [oid])[oid]
+
+    @_plain_errors
+    def _changed_beside(self, ref: str) -> tuple[str, ...]:
+        self._check()
+        oid = self._resolve(ref)
+        ends = self._git.line("rev-list", "--parents", "--max-count=1", oid).split()
+        argv = ["diff-tree", "--root", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", *ends[1:2], oid]
+        return tuple(sorted(path for path in self._git.fields(argv) if not path.startswith(f"{self.skill_path}/")))
 
     @_plain_errors
     def _blame(self, ref: str, path: str, lines: tuple[int, ...]) -> tuple[BlamedLine, ...]:

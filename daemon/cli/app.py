@@ -30,6 +30,7 @@ _MODULES = {
         "log",
         "diff",
         "why",
+        "revert",
         "show",
         "demo",
     )

@@ -30,7 +30,7 @@ def test_the_verb_that_is_asked_for(line: str, verbs: tuple[str, ...]) -> None:
     assert asked(line.split()) == verbs
 
 
-@pytest.mark.parametrize("verb", ["log", "diff", "why"])
+@pytest.mark.parametrize("verb", ["log", "diff", "why", "revert"])
 def test_reading_git_waits_for_no_client_library(verb: str) -> None:
     heavy = ("aiohttp", "openai", "anthropic", "docker", "openpyxl")
     ask = f"build(['{verb}']); print([name for name in {heavy} if name in sys.modules])"

@@ -240,3 +240,10 @@ async def test_every_line_has_the_commit_that_wrote_it(lab: Lab) -> None:
 async def test_a_line_that_is_not_there_is_named(lab: Lab, path: str, line: int) -> None:
     with pytest.raises(RepositoryError, match=path):
         await lab.history.blame("HEAD", path, [line])
+
+
+async def test_an_edit_changes_nothing_beside_the_skill(lab: Lab) -> None:
+    (made,) = await lab.history.commit_edits(await lab.history.base(), [a_change(a_skill("\n- new\n"))], 100)
+    assert await lab.history.changed_beside(made) == ()
+    with pytest.raises(RepositoryError, match="there is no commit"):
+        await lab.history.changed_beside("0" * 40)

@@ -38,6 +38,8 @@ async def test_in_every_mode_24_workers_come_to_what_one_comes_to(shm: Path, mod
 async def test_a_run_has_something_to_be_the_same(shm: Path) -> None:
     stories = {mode: await undisturbed(shm, mode) for mode in MODES}
     assert sum(bool(told["commits"]) for told in stories.values()) >= len(MODES) - 2
+    decided = {str([d.payload for d in told["decisions"] if d.kind != "baseline"]) for told in stories.values()}
+    assert len(decided) == len(MODES), "every mode decides something of its own"
 
 
 async def test_the_journal_on_disk_tells_the_same_story(shm: Path) -> None:

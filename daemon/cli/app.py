@@ -32,6 +32,7 @@ _MODULES = {
         "why",
         "revert",
         "show",
+        "rebuild",
         "demo",
     )
 }

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from daemon.config_errors import Finding, findings, to_line
+from daemon.config_publish import PublishSection
 from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
@@ -128,6 +129,7 @@ class Config(Section):
     budget: BudgetSection = BudgetSection()
     sandbox: SandboxSection = SandboxSection()
     git: GitSection = GitSection()
+    publish: PublishSection = PublishSection()
     file: Path = Path("honed.toml")
     """Where it was read from (absolute); relative paths were resolved against its folder."""
 

@@ -67,6 +67,11 @@ model = {optimizer_model}
 # Whose name commits carry.
 # author_name = "honed"
 # author_email = "honed@localhost"
+
+[publish]
+# Whether accepted edits leave this machine: "branch" (nothing does), "push", "pull-request" or "direct".
+# mode = "branch"
+# remote = "origin"
 """
 
 

@@ -33,6 +33,8 @@ _MODULES = {
         "revert",
         "show",
         "rebuild",
+        "check",
+        "publish",
         "demo",
     )
 }

@@ -26,6 +26,7 @@ from harnesses.clis import CliError
 from sandboxes.gateway.policy import ProviderError
 from sandboxes.sandbox import SandboxError
 from skills_repo.history import RepositoryError
+from skills_repo.publish.errors import PublishError
 from skills_repo.skill import SkillError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _EXIT_CODES: dict[type[Exception], tuple[str, int]] = {
     JournalError: ("journal", FAILED),
     SetupError: ("setup", FAILED),
     CliError: ("setup", FAILED),
+    PublishError: ("publish", FAILED),
     ProviderError: ("provider", STOPPED),
     SandboxError: ("sandbox", STOPPED),
     RunStopped: ("stopped", STOPPED),

@@ -16,6 +16,7 @@ from daemon.cli.estimate import estimate_of
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
+from daemon.cli.publish import check_publishing, publish_after
 from daemon.cli.run import STOPPED, run
 from daemon.config import SkillSection, load_config
 from daemon.optimizer.loop import Training
@@ -52,9 +53,11 @@ def train(
 
 async def _train(output: Output, file: Path, *, preflight: bool) -> int:
     config = load_config(file)
+    await check_publishing(config)
     async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)
-        output.result(report_data(report, parts), lambda console: render_report(console, report, parts))
+        data = {**report_data(report, parts), "published": await publish_after(config, output)}
+        output.result(data, lambda console: render_report(console, report, parts))
     return STOPPED if report.failed else 0
 
 

@@ -1,0 +1,124 @@
+"""`honed publish`: let the accepted edits leave this machine, as far as the configuration says."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
+from daemon.cli.output import Output, plain
+from daemon.cli.run import FAILED, run
+from daemon.config import ConfigError, load_config
+from daemon.publishing.opening import open_publisher
+from skills_repo.history import RepositoryError
+from skills_repo.publish.errors import PublishError
+from skills_repo.publish.outcome import Outcome, Published
+from skills_repo.skill import SkillError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from daemon.config import Config
+    from skills_repo.publish.forge import Request
+
+_STYLES = {Outcome.STOPPED: "bold red", Outcome.WAITING: "yellow", Outcome.OFF: "yellow"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("publish")(publish)
+
+
+def publish(
+    config: ConfigFile = DEFAULT_CONFIG,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing anywhere: show what would be pushed, and the whole body.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Push the branch honed/<skill>, or open one pull or merge request for it, as [publish] in honed.toml says.
+
+    Never forces a push, and does nothing where nothing changed. By default ([publish] mode = "branch") nothing leaves.
+
+    Example: honed publish --dry-run
+    """
+    output = Output(as_json=as_json)
+    run(output, lambda: _publish(output, config, dry_run=dry_run))
+
+
+async def _publish(output: Output, file: Path, *, dry_run: bool) -> int:
+    done = await publish_with(load_config(file), dry_run=dry_run)
+    output.result(data_of(done, dry_run=dry_run), lambda console: _render(console, done, dry_run=dry_run))
+    return FAILED if done.outcome is Outcome.STOPPED else 0
+
+
+async def publish_with(config: Config, *, dry_run: bool = False) -> Published:
+    """Publish one skill once; raises `PublishError`, `ConfigError`, `RepositoryError`."""
+    async with open_publisher(config) as publisher:
+        return await publisher.publish(dry_run=dry_run)
+
+
+async def check_publishing(config: Config) -> None:
+    """Raise what would keep a run's edits from being published, before anything is paid for them."""
+    if config.publish.mode != "branch":
+        async with open_publisher(config) as publisher:
+            await asyncio.to_thread(publisher.remote.address)
+
+
+async def publish_after(config: Config, output: Output) -> dict[str, Any]:
+    """Publish what a run committed; what goes wrong is said, for the run itself has done its work."""
+    if config.publish.mode == "branch":
+        return {"outcome": str(Outcome.OFF), "reason": "", "url": None}
+    try:
+        done = await publish_with(config)
+    except (PublishError, ConfigError, RepositoryError, SkillError) as error:
+        output.warn(f"not published: {error}; nothing is lost, and `honed publish` tries again")
+        return {"outcome": "failed", "reason": str(error), "url": None}
+    say = output.warn if done.outcome in _STYLES else output.say
+    say(f"published: {done.outcome}: {done.reason}")
+    url = done.request.url if done.request else None
+    return {"outcome": str(done.outcome), "reason": done.reason, "url": url}
+
+
+def data_of(done: Published, *, dry_run: bool) -> dict[str, Any]:
+    """The machine-readable result."""
+    return {
+        "outcome": str(done.outcome),
+        "reason": done.reason,
+        "dry_run": dry_run,
+        "branch": done.branch,
+        "base": done.base,
+        "head": done.head,
+        "push": None if done.push is None else {"commit": done.push[0], "branch": done.push[1]},
+        "commits": list(done.commits),
+        "request": _request(done.request),
+        "title": done.title,
+        "labels": list(done.labels),
+        "risks": [asdict(risk) for risk in done.risks],
+        "body": done.body,
+    }
+
+
+def _request(request: Request | None) -> dict[str, Any] | None:
+    if request is None:
+        return None
+    return {"number": request.number, "url": request.url, "state": request.state, "head": request.head}
+
+
+def _render(console: Console, done: Published, *, dry_run: bool) -> None:
+    head = f"{done.outcome}{' (dry run)' if dry_run else ''}"
+    console.print(Text.assemble((head, _STYLES.get(done.outcome, "bold green")), f": {plain(done.reason)}"))
+    if done.push is not None:
+        verb = "would push" if dry_run else "pushed"
+        count = f"{len(done.commits)} commit{'' if len(done.commits) == 1 else 's'} of the skill"
+        console.print(Text(f"{verb} {done.push[0][:12]} to {plain(done.push[1])}: {count}"))
+    for risk in done.risks:
+        console.print(Text(plain(f"needs review: {risk.file} {risk.kind.words}: {risk.text}"), style="yellow"))
+    if dry_run and done.body:
+        labels = f"\nlabels: {', '.join(done.labels)}" if done.labels else ""
+        console.print(Text(plain(f"\ntitle: {done.title}{labels}\n\n") + "\n".join(map(plain, done.body.split("\n")))))

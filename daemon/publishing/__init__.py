@@ -1,0 +1,1 @@
+"""From the configuration and the journal to `skills_repo.publish`, which knows neither."""

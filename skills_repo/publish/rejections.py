@@ -1,0 +1,54 @@
+"""Requests that people closed without merging: a rejection with the last comment as its reason, as data."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from skills_repo.git import Git
+from skills_repo.message import neutral
+from skills_repo.publish.block import read_block
+from skills_repo.publish.forge import Forge, Request
+from skills_repo.publish.outcome import Rejection
+from skills_repo.publish.proposal import Proposal, commits_between, standing
+from skills_repo.publish.situation import Situation, contains, resolve
+from skills_repo.repository import SkillRepository
+
+MAX_REASON = 1_000
+
+
+async def read_rejections(
+    forge: Forge, requests: Sequence[Request], git: Git, history: SkillRepository, seen: Situation
+) -> tuple[Rejection, ...]:
+    """Every closed one with its reason, newest first."""
+    found = []
+    for request in requests:
+        if request.state != "closed":
+            continue
+        comment = await forge.last_comment(request.number)
+        found.append(
+            Rejection(
+                number=request.number,
+                url=request.url,
+                head=request.head,
+                edits=await asyncio.to_thread(_edits, git, history.skill_path, seen, request),
+                author=neutral(comment.author, 100) if comment else "",
+                reason=neutral(comment.text, MAX_REASON) if comment else "",
+            )
+        )
+    return tuple(found)
+
+
+def turned_down(rejections: Sequence[Rejection], proposal: Proposal) -> Rejection | None:
+    """The newest one of whose edits the branch still carries one: to open a request with it would be to ask again."""
+    there = {commit.sha for commit in proposal.edits}
+    return next((one for one in rejections if there & set(one.edits)), None)
+
+
+def _edits(git: Git, skill_path: str, seen: Situation, request: Request) -> tuple[str, ...]:
+    """By git where the request's head is here, else as honed's own block in its body says."""
+    if request.head and resolve(git, request.head) is not None and not contains(git, seen.base_tip, request.head):
+        return tuple(one.sha for one in standing(commits_between(git, seen.base_tip, request.head, skill_path)))
+    rows = read_block(request.body).get("edits")
+    shas = [row.get("commit") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return tuple(sha for sha in shas if isinstance(sha, str))

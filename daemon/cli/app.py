@@ -33,7 +33,6 @@ _MODULES = {
         "revert",
         "show",
         "rebuild",
-        "check",
         "publish",
         "demo",
     )

@@ -15,6 +15,9 @@ from typing import Any, Literal
 
 Split = Literal["train", "selection", "test"]
 
+MAX_WEIGHT = 1e6
+"""Of a task: beyond it one task would be the whole mean, and sums of weights could leave the range of a number."""
+
 
 class TaskError(Exception):
     """A task set cannot be used. `str()` is one line naming file, line, key and remedy."""

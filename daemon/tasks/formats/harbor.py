@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from daemon.tasks.formats.paths import check_task_id, inside_path, workspace_path
-from daemon.tasks.task import ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
 
 _NOT_FILES = re.compile(r"(?i)(.*\.)?dockerfile(\..*)?|(docker-)?compose.*\.ya?ml|\.dockerignore")
 _HOST_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")
@@ -33,7 +33,7 @@ class _Metadata(_Part):
     split: Split | None = None
     group: str | None = Field(default=None, max_length=200)
     category: str | None = None
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
     protect: bool = False
 
 

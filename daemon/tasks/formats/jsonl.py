@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
-from daemon.tasks.task import ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
@@ -52,7 +52,7 @@ class Row(BaseModel):
     tests: Files = Field(default_factory=dict)
     split: Split | None = None
     group: str = Field(default="", max_length=200)
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
     protect: bool = False
     timeout_s: Seconds = 600.0
     verifier_timeout_s: Seconds = 120.0

@@ -97,6 +97,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str | bytes, complaint: str) 
         ({"id": True}, "id: Input should be a valid string"),
         ({"split": "validation"}, "split: Input should be 'train', 'selection' or 'test'"),
         ({"weight": 0}, "weight: Input should be greater than 0"),
+        ({"weight": 1e300}, "weight: Input should be less than or equal to 1000000"),
         ({"weight": "2"}, "weight: Input should be a valid number"),
         ({"protect": "yes"}, "protect: Input should be a valid boolean"),
         ({"timeout_s": -1}, "timeout_s: Input should be greater than 0"),

@@ -32,4 +32,7 @@ class BudgetReached(Exception):  # noqa: N818 - it is a decision, said in one li
 def _figure(cap: Cap, value: float) -> str:
     if cap in ("attempts", "tokens"):
         return f"{value:,.0f}"
-    return f"{value:,.2f}" if cap == "usd" else f"{value:,.1f}".removesuffix(".0")
+    digits = 2 if cap == "usd" else 1
+    if 0 < value < 10**-digits:  # a cap of half a cent is not 0.00
+        return f"{value:.2g}"
+    return f"{value:,.{digits}f}".removesuffix(".0")

@@ -51,6 +51,12 @@ async def test_thousands_are_readable(till: Till) -> None:
         till.purse.check()
 
 
+def test_a_small_cap_is_said_as_it_was_written() -> None:
+    assert "usd = 0.0025 is used up (0.003)" in str(BudgetReached("run", "usd", 0.0025, 0.003))
+    assert "minutes = 0.01 is used up (0.02)" in str(BudgetReached("run", "minutes", 0.01, 0.02))
+    assert "usd = 5.00 is used up (0.00)" in str(BudgetReached("run", "usd", 5, 0))
+
+
 async def test_wall_time_is_capped_and_what_runs_is_finished(till: Till) -> None:
     await till.start(run={"minutes": 2})
     opened = asyncio.Event()

@@ -33,6 +33,7 @@ _MODULES = {
         "revert",
         "show",
         "rebuild",
+        "check",
         "publish",
         "demo",
     )

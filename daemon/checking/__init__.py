@@ -1,0 +1,1 @@
+"""Whether a change of a skill, by whomever, lowers its score: for continuous integration."""

@@ -42,8 +42,8 @@ class PairedGate:
     """A candidate with the same result in every trial of every task is accepted if its SKILL.md is shorter."""
 
     async def measure(self, skill: Skill, selection: Selection) -> tuple[Measured, Pool]:
-        """A few trials of every task."""
-        arm, pool = Arm(skill, selection), Pool(0, min(START, self.most_pooled))
+        """A few trials of every task; not those that got it accepted, if an earlier run did (the winner's curse)."""
+        arm, pool = Arm(skill, selection), self._first()
         await arm.ask(pool.trials, selection.tasks)
         return arm.measured(selection.tasks), pool
 
@@ -75,7 +75,12 @@ class PairedGate:
         early = [self.error * _EARLY / (self.trials - 2)] * (self.trials - 2)
         return (0.0, *early, self.error - sum(early))
 
+    def _first(self) -> Pool:
+        """The first pool of a skill: beyond the trials that may have decided about it as a candidate."""
+        return Pool(self.trials, min(START, self.most_pooled))
+
     def _topped_up(self, pool: Pool) -> Pool:
         """The current skill's pool from now on: one trial more at each judgement, whatever the results."""
-        count = min(START, self.most_pooled) if not pool.count else min(pool.count + 1, self.most_pooled)
-        return Pool(pool.first, max(count, pool.count), pool.asked)
+        if not pool.count:
+            return self._first()
+        return Pool(pool.first, max(pool.count, min(pool.count + 1, self.most_pooled)), pool.asked)

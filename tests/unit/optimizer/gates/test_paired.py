@@ -13,7 +13,7 @@ from daemon.optimizer.gates.paired import AGAIN, START, PairedGate
 from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.gates.verdict import Pool, Verdict
 from tests.support.gates import GateWorld, ScriptedSelection, selection_tasks
-from tests.support.optimizer import make_skill, make_task
+from tests.support.optimizer import make_task
 
 FULL = Pool(0, 6)
 Scores = Mapping[str, Sequence[float | None] | float | None]
@@ -144,11 +144,12 @@ async def test_fresh_trials_are_fresh_again_next_time() -> None:
 async def test_a_pool_of_nothing_starts_with_a_few_trials_that_accepted_nobody() -> None:
     """The winner's curse from run to run: what a candidate was accepted by is no measure of it later."""
     gate = PairedGate(trials=3)
-    verdict = await Trial().judge({"t08": 0.0}, Pool())
+    trial = Trial()
+    verdict = await trial.judge({"t08": 0.0}, Pool())
     assert verdict.base_pool.trials == range(3, 3 + START)
     fresh = verdict.before_attempts - START * 10
     assert 0 <= fresh < 10, "and one fresh trial at most of the tasks that are not all alike"
-    _, pool = await gate.measure(make_skill(), Trial().selection)
+    _, pool = await gate.measure(trial.base, trial.selection)
     assert pool == Pool(3, START)
 
 

@@ -61,11 +61,11 @@ _URL = re.compile(
 _SHELL = r"(?:(?:ba|z|da|k|c|fi)?sh|python[\d.]*|node|perl|ruby|php|pwsh|powershell|iex|invoke-expression|source|xargs)"
 _RUN = re.compile(
     rf"""\b(?:curl|wget|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer)\b
-      | \|\s*(?:sudo\s+|env\s+|command\s+)*(?:/\S*/)?{_SHELL}(?![\w-])
-      | \b(?:eval|exec)\b[\s("'`]*\$\(
-      | \b{_SHELL}\s+(?:-\w+\s+)*["']?(?:<\(|\$\(|`)
-      | \b(?:pip[\d.]*|pipx|uv|npm|pnpm|yarn|gem|cargo|go|brew|apt|apt-get|dnf|yum|apk|conda)\s+(?:-\S+\s+)*
-        (?:install|add|pip|get|i)\b
+      | \|\s*(?:sudo\s+|env\s+|command\s+){{0,4}}(?:/\S{{0,100}}/)?{_SHELL}(?![\w-])
+      | \b(?:eval|exec)\b[\s("'`]{{0,4}}\$\(
+      | \b{_SHELL}\s+(?:-\w{{1,30}}\s+){{0,4}}["']?(?:<\(|\$\(|`)
+      | \b(?:pip[\d.]*|pipx|uv|npm|pnpm|yarn|gem|cargo|go|brew|apt|apt-get|dnf|yum|apk|conda)\s+
+        (?:-\S{{1,60}}\s+){{0,4}}(?:install|add|pip|get|i)\b
       | \b(?:npx|bunx|uvx|pnpx)\s | \b(?:yarn|pnpm)\s+dlx\b | \bpipx\s+run\b
       | \bgit\s+(?:clone|pull|submodule)\b | \b(?:docker|podman)\s+(?:run|pull)\b
       | \b(?:urlopen|urlretrieve|requests\.get|httpx\.get|fetch)\s*\( | \b(?:exec|eval)\s*\(
@@ -76,7 +76,7 @@ _RUN = re.compile(
 _RIGHTS = re.compile(
     r"""--?(?:dangerously|allow|yolo|no-sandbox|privileged|insecure|full-auto|trust-all|skip-permissions)\b[\w-]*
       | \b(?:sudo|doas|pkexec|setuid|setcap|runas)\b | \bsu\s+(?:-|root\b)
-      | \bchmod\s+(?:-\w+\s+)*(?:[0-7]?[0-7]*[2367]\b|777|[augo]*\+\S*[ws]|\+s) | \bchown\s
+      | \bchmod\s+(?:-\w{1,30}\s+){0,4}(?:[0-7]{0,3}[2367]\b|[augo]{0,4}\+[rwxst]{0,5}[ws]) | \bchown\s
       | \b(?:danger-full-access|bypasspermissions|bypass-approvals|acceptedits|approval_policy|sandbox_mode)\b
       | \b(?:permission-mode|permissionmode|allowed-?tools|allow_?unsandboxed|dontask)\b
       | \bverify\s*=\s*false\b | \bstricthostkeychecking\b | \bsslverify\b | \bnode_tls_reject_unauthorized\b

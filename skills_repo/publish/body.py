@@ -18,6 +18,7 @@ from skills_repo.publish.proposal import Proposal
 from skills_repo.skill import Skill
 
 BLOCK_VERSION = 1
+MAX_BLOCK_EDITS = 60
 _ROOM = ((60, 12), (30, 6), (12, 3), (4, 0), (1, 0))
 """Edits and alternatives shown, the most that fits first."""
 _CUT = "\n[the rest is cut: see the branch]"
@@ -59,7 +60,7 @@ def block_data(proposal: Proposal) -> dict[str, object]:
         "before": proposal.before.digest,
         "after": proposal.after.digest,
         "runs": list(dict.fromkeys(run for run, _, _ in proposal.places)),
-        "edits": [_edit_row(commit) for commit in proposal.edits[:100]],
+        "edits": [_edit_row(commit) for commit in proposal.edits[:MAX_BLOCK_EDITS]],
         "risks": sorted({str(risk.kind) for risk in proposal.risks}),
     }
 

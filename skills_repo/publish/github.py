@@ -89,7 +89,10 @@ class GitHub:
 
     async def _pulls(self, query: Mapping[str, str]) -> AsyncIterator[Request]:
         async for row in self._http.pages(f"{self._at}/pulls", query):
-            here = (row.get("head") or {}).get("repo") or {}
+            head = row.get("head")
+            if not isinstance(head, dict):
+                raise self._http.odd(self._at)
+            here = head.get("repo") or {}  # a fork that was deleted has none
             if str(here.get("full_name", "")).lower() == self._http.access.project.lower():
                 yield self._read(row)
 

@@ -42,6 +42,8 @@ _ENVIRONMENT = {
     "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never",
 }
+_MOVED = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "cannot lock ref", "incorrect old")
+"""What git and git servers say of a branch that another push has moved."""
 _ROW = re.compile(r"(?:ref: (?P<target>refs/heads/\S+)|(?P<oid>[0-9a-f]{40,64}))\t(?P<name>\S+)")
 
 
@@ -98,7 +100,7 @@ class Remote:
         if code == 0:
             return
         row = next((line for line in out.splitlines() if line.startswith("!")), "")
-        if "fetch first" in row or "non-fast-forward" in row or "stale" in row:
+        if any(words in row for words in _MOVED):
             msg = f"{ref.removeprefix('refs/heads/')} on {self.name} moved while honed was pushing; nothing is lost"
             raise RemoteMovedError(f"{msg} (run `honed publish` again)")
         raise self._failed("refused the push", row.rsplit("\t", 1)[-1] or said)

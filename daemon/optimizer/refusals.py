@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from daemon.optimizer.firewall import Firewall
-from daemon.redaction import holds_secret
+from daemon.redaction import holds_secret, redact
 from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.skill import Skill
 
@@ -48,6 +48,10 @@ class Refusals:
     def guidance(self, text: str, skill: Skill) -> str:
         """Why a slow update's guidance is not written; empty if it may be."""
         return "it carries a credential" if holds_secret(text) else self.firewall.text(text, skill)
+
+    def remark(self, text: str, skill: Skill) -> str:
+        """What the optimizer says beside its edits, without credentials, held-out text and gold answers."""
+        return redact(self.firewall.remark(text, skill))
 
     def notes(self, text: str, skill: Skill) -> str:
         """Why the optimizer's notes are not kept: the next prompt could bring what they carry into an edit."""

@@ -140,7 +140,8 @@ class SlowUpdate:
         if content == guarded.read(skill.text).strip():
             raise EndedError("no_change", "the optimizer leaves the guidance as it is")
         asked = (*self.comparison.ids("regressed"), *self.comparison.ids("persistent_failure"))
-        edit = Edit(Op.SLOW_UPDATE, content=content, rationale=answer.reply.reasoning, evidence=tuple(sorted(asked)))
+        why = self.tools.refusals.remark(answer.reply.reasoning, skill)
+        edit = Edit(Op.SLOW_UPDATE, content=content, rationale=why, evidence=tuple(sorted(asked)))
         if reason := self.tools.refusals.guidance(content, skill):
             self._found["refused"] = (RefusedEdit(edit=edit, reason=reason),)
             raise EndedError("no_change", f"the guidance was refused: {reason}")

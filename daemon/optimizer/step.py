@@ -18,6 +18,7 @@ from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.learning import Learning
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.reflect import Reflection, Reflector
+from daemon.optimizer.replies import Pattern
 from daemon.optimizer.settings import Knobs
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import EndedError, Tools
@@ -124,7 +125,7 @@ class Step:
             raise EndedError("nothing_to_learn", f"all {summary.valid} valid attempts solved their task")
         found = reflector.gather(learned.cut, learned.answers)
         self._note((*found.errors, *found.notes), found.usage)
-        self._found |= {"patterns": found.patterns, "patches": len(found.patches)}
+        self._found |= {"patterns": tuple(map(self._screened, found.patterns)), "patches": len(found.patches)}
         self._found["minibatches"] = tuple((one.place, one.ids) for one in learned.cut)
         if len(found.errors) == found.asked:
             raise EndedError("optimizer_error", f"no reply of the optimizer could be used: {found.errors[0]}")
@@ -154,6 +155,7 @@ class Step:
                 say=self._say,
             ),
         )
+        proposal = proposal.reworded(self._remark)
         self._note(proposal.notes, proposal.usage)
         self._found |= {
             "proposed": proposal.proposed,
@@ -166,6 +168,14 @@ class Step:
             outcome: StepOutcome = "no_change" if proposal.refused else "no_edits"
             raise EndedError(outcome, proposal.reason)
         return proposal.chosen
+
+    def _remark(self, text: str) -> str:
+        """What the optimizer says beside its edits, as commits and later prompts may have it."""
+        return self.tools.refusals.remark(text, self.state.skill)
+
+    def _screened(self, pattern: Pattern) -> Pattern:
+        said = {key: self._remark(getattr(pattern, key)) for key in ("type", "description")}
+        return pattern.model_copy(update=said)
 
     def _refusal(self, edit: Edit, limits: EditLimits) -> str:
         return self.tools.refusals.edit(edit, self.state.skill, limits, self.state.rejected)

@@ -10,7 +10,7 @@ people who review commits stand behind it.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +18,7 @@ from daemon.optimizer.firewall.gold import as_options
 from daemon.optimizer.firewall.index import Index, build
 from daemon.optimizer.firewall.marked import as_answer, as_name, is_title
 from daemon.optimizer.firewall.own import Own, cut
+from daemon.optimizer.firewall.phrases import Hit
 from daemon.optimizer.firewall.words import Words, split, split_code
 from daemon.tasks.task import Task, TaskSet
 from skills_repo.edits import Edit
@@ -102,6 +103,20 @@ class Firewall:
         words, known = split(text), self._known_of(skill)
         return self._repeats(words, known) or self._shows_gold(words, known) or self._names(words, known)
 
+    def remark(self, text: str, skill: Skill) -> str:
+        """What the optimizer says beside its edits (a reason, a pattern), with `WITHHELD` in place of what it may not.
+
+        It goes into commits and into later prompts. Cut are gold answers, held-out text and names, unless `skill` says
+        them; an edit is not lost over its reason, which may quote what an agent computed, and may name train tasks.
+        """
+        words, index, known = split(text), self._index, self._known_of(skill)
+        runs = index.prompts.find(words.words, rare=0, exempt=known.runs)
+        runs += index.answers.find(words.words, rare=index.size, exempt=known.gold_runs)
+        spans = [words.span(run.first, run.last) for run in runs]
+        hits = [*self._gold(words, known), *(h for h in self._named(words, known) if index.owners[h.phrase].held)]
+        spans += [words.span(hit.first, hit.last) for hit in hits]
+        return cut(words.text, spans) if spans else text
+
     def _repeats(self, words: Words, known: _Known) -> str:
         for run in self._index.prompts.find(words.words, rare=self._rare, exempt=known.runs):
             count = run.last - run.first + 1
@@ -119,15 +134,28 @@ class Firewall:
         options = as_options(words.text)
         if any(secret in options and secret not in known.options for secret in index.secrets):
             return "repeats an option of a scorer"
+        return "carries a gold answer" if any(self._gold(words, known)) else ""
+
+    def _gold(self, words: Words, known: _Known) -> Iterator[Hit]:
+        """Where a distinctive answer stands."""
+        index = self._index
         for hit in index.phrases.find(words):
             owners = index.owners[hit.phrase]
             gold = owners.gold | owners.titles if is_title(words.raw(hit.first, hit.last)) else owners.gold
             label = len(gold) > max(2, index.size // 50) or index.spread[hit.phrase] > max(3, index.size // 20)
             if gold and not label and hit.phrase not in known.phrases and as_answer(words, hit):
-                return "carries a gold answer"
-        return ""
+                yield hit
 
     def _names(self, words: Words, known: _Known) -> str:
+        for hit in self._named(words, known):
+            owners = self._index.owners[hit.phrase]
+            if owners.held:
+                return f"names a {owners.kind} of a held-out task"
+            return f"names the {owners.kind} of one task: {_quoted(words.raw(hit.first, hit.last))}"
+        return ""
+
+    def _named(self, words: Words, known: _Known) -> Iterator[Hit]:
+        """Where a name stands that few prompts have."""
         index = self._index
         for hit in index.phrases.find(words):
             owners = index.owners[hit.phrase]
@@ -135,12 +163,8 @@ class Firewall:
             spread = max(len(owners.named), index.spread[hit.phrase])
             if not owners.named or spread > most or hit.phrase in known.phrases:
                 continue
-            if owners.kind != "file" and not as_name(words, hit):
-                continue
-            if owners.held:
-                return f"names a {owners.kind} of a held-out task"
-            return f"names the {owners.kind} of one task: {_quoted(words.raw(hit.first, hit.last))}"
-        return ""
+            if owners.kind == "file" or as_name(words, hit):
+                yield hit
 
     @property
     def _rare(self) -> int:

@@ -7,7 +7,7 @@ A step asks reflection in the mode's `form`, hands what came of it to `propose`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from daemon.optimizer.asking import Optimizer
@@ -75,6 +75,21 @@ class Proposal:
     usage: Usage = field(default_factory=Usage)
     record: Mapping[str, Any] = field(default_factory=dict)
     """What the mode decided beside edits (suggestions, ...), as JSON-able data to be shown later."""
+
+    def reworded(self, remark: Callable[[str], str]) -> Proposal:
+        """The same, with all that the optimizer says beside its edits put through `remark`."""
+
+        def said(edit: Edit) -> Edit:
+            return replace(edit, rationale=remark(edit.rationale))
+
+        return replace(
+            self,
+            proposed=tuple(map(said, self.proposed)),
+            refused=tuple((said(edit), reason) for edit, reason in self.refused),
+            chosen=tuple(map(said, self.chosen)),
+            reason=remark(self.reason),
+            notes=tuple(map(remark, self.notes)),
+        )
 
 
 class UpdateMode(Protocol):

@@ -64,3 +64,9 @@ def test_a_leak_split_over_two_edits_is_refused_as_a_whole() -> None:
     reason = refusals.candidate(SKILL, candidate, set())
     assert reason.startswith("the edits together are refused: shares")
     assert "harbour" not in reason
+
+
+def test_what_is_said_beside_an_edit_loses_gold_and_credentials_and_keeps_the_rest() -> None:
+    said = REFUSALS.remark("It wrote GOLD-selection-01 and GOLD-train-00, key sk-ant-api03-" + "a1B2" * 20, SKILL)
+    assert said.startswith("It wrote GOLD-[withheld] and [withheld], key ")
+    assert "a1B2" not in said

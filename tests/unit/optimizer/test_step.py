@@ -255,3 +255,21 @@ async def test_accumulation_reflects_batches_apart_and_merges_them_into_one_upda
     assert [len(batch) for batch in step.batches] == [1, 1]
     assert len(made.client.asked("reflect_failures")) == 2
     assert len(made.client.asked("merge")) == 1
+
+
+async def test_gold_that_is_said_beside_an_edit_gets_into_no_commit_and_no_later_prompt(tmp_path: Path) -> None:
+    shape = {"type": "wants GOLD-train-01", "count": 1, "description": "as GOLD-train-01 says"}
+    told = edit("- rule-a", rationale="The answer is GOLD-train-00.")
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        reflecting = request.schema_name.startswith("reflect")
+        return reflection(told, patterns=[shape]) if reflecting else sensible(request)
+
+    made = world(tmp_path, reply)
+    step, report = await run(made)
+    assert [(one.type, one.description) for one in step.patterns] == [("wants [withheld]", "as [withheld] says")]
+    assert [one.rationale for one in step.applied] == ["The answer is [withheld]."]
+    [sha] = report.commits
+    [row] = [row for row in await made.history.log() if row.sha == sha]
+    assert "withheld" in row.subject + row.body
+    assert "GOLD" not in row.subject + row.body

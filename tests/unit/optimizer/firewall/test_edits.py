@@ -59,3 +59,13 @@ def test_one_task_alone_is_guarded_too() -> None:
     guard = Firewall.of(TaskSet((make_task("t1", answer="Port Alder"),), Path()))
     assert guard.text("Say Port Alder.", SKILL) == "carries a gold answer"
     assert guard.text("Say where the ship lies.", SKILL) == ""
+
+
+def test_what_is_said_beside_an_edit_is_cut_where_it_gives_a_task_away() -> None:
+    guard, held = firewall(), task("pump").prompt
+    said = guard.remark(f"Three attempts were vague, kestrel-figures.csv was not read. {held} Be exact.", SKILL)
+    assert said.startswith("Three attempts were vague, kestrel-figures.csv was not read. ")
+    assert "[withheld]" in said
+    assert held not in said
+    assert "Port Alder" not in guard.remark("The harbour is Port Alder, as expected.", SKILL)
+    assert guard.remark("Two attempts did not check their result.", SKILL) == "Two attempts did not check their result."

@@ -10,12 +10,14 @@ import asyncio
 import posixpath
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from skills_repo import log as logs
 from skills_repo import objects
+from skills_repo.bisect import Bisection, bisection
 from skills_repo.blame import blame
 from skills_repo.git import Git, GitFailedError
 from skills_repo.history import Author, BlamedLine, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
@@ -119,6 +121,10 @@ class SkillRepository:
     async def overlooked(self) -> str:
         """One sentence if the skill was changed on HEAD since the branch left it (or was merged); else empty."""
         return await asyncio.to_thread(self._overlooked)
+
+    def bisection(self, good: str, bad: str) -> AbstractContextManager[Bisection]:
+        """A search among the commits between two (full ids) that changed the skill. Blocks: use it from a thread."""
+        return bisection(self._git, self.skill_path, self._resolve(good), self._resolve(bad))
 
     async def is_ancestor(self, older: str, newer: str) -> bool:
         """True if `newer` contains `older`."""

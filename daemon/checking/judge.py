@@ -35,6 +35,7 @@ class CheckReport:
     reason: str
     """In words."""
     before: float | None = None
+    """None where it was not measured: the changed skill scores all that there is to be scored."""
     after: float | None = None
     delta: float | None = None
     standard_error: float | None = None
@@ -52,6 +53,13 @@ class CheckReport:
     """The broken ones that may never break."""
     rows: tuple[TaskRow, ...] = ()
     """The tasks asked, by id."""
+
+    @property
+    def alone(self) -> str:
+        """In words, where the changed skill alone was measured; else empty."""
+        if self.after is None or self.before is not None:
+            return ""
+        return f"the changed skill scores {self.after:.3f}; the old one cannot be better and was not measured"
 
     @property
     def passed(self) -> bool:
@@ -135,7 +143,7 @@ def _turned(verdict: Verdict, protected: set[str]) -> CheckReport:
         finding=finding,
         reason=reason,
         before=verdict.after,
-        after=verdict.before,
+        after=verdict.current if verdict.before is None and verdict.ruling == "rejected" else verdict.before,
         delta=None if verdict.delta is None else -verdict.delta,
         standard_error=verdict.standard_error,
         tasks=verdict.n,

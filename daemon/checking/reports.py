@@ -62,6 +62,8 @@ def markdown(report: CheckReport, skill: str, ends: tuple[str, str]) -> str:
             f"| {' | '.join(cells)} |",
             "",
         ]
+    if report.alone:
+        lines += [f"{report.alone[0].upper()}{report.alone[1:]}.", ""]
     for title, tasks in (("Broken", report.broken), ("Fixed", report.fixed)):
         if tasks:
             lines += [f"{title}: {', '.join(map(_code, tasks))}", ""]

@@ -34,6 +34,7 @@ _MODULES = {
         "show",
         "rebuild",
         "check",
+        "bisect",
         "publish",
         "demo",
     )

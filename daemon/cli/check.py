@@ -114,6 +114,8 @@ def _render(console: Console, report: CheckReport, skill: str, ends: tuple[str, 
         error = "" if report.standard_error is None else f" ± {report.standard_error:.3f}"
         change = f"{_figure(report.before)} -> {_figure(report.after)} ({report.delta:+.3f}{error})"
         console.print(f"{change} on {report.tasks} of {report.of} selection tasks")
+    if report.alone:
+        console.print(report.alone)
     style = "green" if report.passed else "bold red"
     console.print(Text(plain(f"{skill}, {ends[0][:10]} to {ends[1][:10]}: {report.reason}"), style=style))
 

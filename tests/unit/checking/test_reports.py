@@ -93,3 +93,10 @@ def test_protected_tasks_are_counted_in_the_sentence_and_named_as_code() -> None
 def test_what_was_not_measured_has_no_table(finding: str, mark: str) -> None:
     text = markdown(CheckReport(finding, "nothing was measured"), "s", ENDS)  # type: ignore[arg-type]
     assert text == f"### {mark} `s`: nothing was measured\n\n`honed check`, aaaaaaaaaa to bbbbbbbbbb\n"
+
+
+def test_a_skill_that_was_measured_alone_says_so() -> None:
+    report = CheckReport("not_lower", "fine", after=1.0)
+    assert "\n\nThe changed skill scores 1.000; the old one cannot be better and was not measured.\n" in markdown(
+        report, "s", ENDS
+    )

@@ -2,6 +2,7 @@
 
 `ablation.NAME.test` is the expected score of the skill that ships on the sealed test split (known exactly in a world),
 `ablation.NAME.difference` how many points less (negative) or more that is than with everything on, world by world.
+Both are of one kind of world for all; `ablation.NAME.own_difference` is of worlds made of what the part is for.
 """
 
 from __future__ import annotations
@@ -13,25 +14,33 @@ from collections.abc import Sequence
 
 from tests.benchmarks.results import Result
 from tests.worlds.ablation import ABLATIONS, Figures, Say, all_figures, difference
+from tests.worlds.made_for import MADE_FOR
 
-WORLDS = 80
+WORLDS = 60
 _FIRST_SEED = 1_000
 
 
 async def ablations(n: int, say: Say) -> dict[str, Result]:
     """Every ablation in the same worlds; `n` is raised to what the signs need."""
-    worlds = max(n, WORLDS)
-    seeds = range(_FIRST_SEED, _FIRST_SEED + worlds)
-    say(f"ablations: {len(ABLATIONS)} configurations in {worlds} simulated worlds")
-    rows = await asyncio.to_thread(all_figures, list(ABLATIONS), seeds, say=say)
+    seeds = range(_FIRST_SEED, _FIRST_SEED + max(n, WORLDS))
+    say(f"ablations: {len(ABLATIONS)} configurations in {len(seeds)} simulated worlds")
+    rows = await asyncio.to_thread(all_figures, ABLATIONS, seeds, say=say)
     results = {"ablation.untrained.test": _score([row.before for row in rows["default"]])}
     for name, made in rows.items():
         results[f"ablation.{name}.test"] = _score([row.after for row in made], _words(made))
         if name != "default":
-            lost = difference(rows["default"], made)
-            note = f"± {100 * lost.error:.2f} (standard error)"
-            results[f"ablation.{name}.difference"] = Result(-100 * lost.mean, "points", worlds, note)
+            results[f"ablation.{name}.difference"] = _points(rows["default"], made)
+    for name, world in MADE_FOR.items():
+        runs = {"default": world.train, name: {**world.train, **ABLATIONS[name]}}
+        own = await asyncio.to_thread(all_figures, runs, seeds, world.shape)
+        results[f"ablation.{name}.own_difference"] = _points(own["default"], own[name])
+        say(f"{name}, in worlds made for it: {results[f'ablation.{name}.own_difference'].value:+.1f} points")
     return results
+
+
+def _points(with_it: Sequence[Figures], without: Sequence[Figures]) -> Result:
+    lost = difference(with_it, without)
+    return Result(-100 * lost.mean, "points", len(without), f"± {100 * lost.error:.2f} (standard error)")
 
 
 def _score(values: Sequence[float], note: str = "") -> Result:

@@ -77,11 +77,16 @@ def figures(seed: int, train: Mapping[str, Any], shape: Shape = RICH) -> Figures
 
 
 def all_figures(
-    names: Sequence[str], seeds: Sequence[int], *, processes: int | None = None, say: Say = lambda line: None
+    runs: Mapping[str, Mapping[str, Any]],
+    seeds: Sequence[int],
+    shape: Shape = RICH,
+    *,
+    processes: int | None = None,
+    say: Say = lambda line: None,
 ) -> dict[str, list[Figures]]:
-    """The figures of each ablation, in order of the seeds; runs are shared out over processes."""
+    """The figures of each configuration (`[train]` keys by name), in order of the seeds; shared out over processes."""
     with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        waiting = {name: [pool.submit(figures, seed, ABLATIONS[name]) for seed in seeds] for name in names}
+        waiting = {name: [pool.submit(figures, seed, train, shape) for seed in seeds] for name, train in runs.items()}
         made: dict[str, list[Figures]] = {}
         for name, futures in waiting.items():
             made[name] = [future.result() for future in futures]

@@ -1,0 +1,45 @@
+"""For each part of the method, worlds made of what it is for: there its worth shows in few runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.worlds.make import Shape
+
+_SIZES: Mapping[str, Any] = {"sizes": {"train": 24, "selection": 16, "test": 40}, "areas": 2}
+
+
+@dataclass(frozen=True)
+class Made:
+    """Worlds in which one part matters."""
+
+    shape: Shape
+    train: Mapping[str, Any] = field(default_factory=lambda: {"epochs": 3, "batch": 4, "minibatch": 2})
+    worlds: int = 4
+    """For a first look."""
+
+
+MADE_FOR: Mapping[str, Made] = {
+    # Much that does harm.
+    "no_gate": Made(Shape(**_SIZES, answers={"helpful": 2, "useless": 1, "harmful": 3})),
+    # Few good answers among many bad ones, and a long epoch in which to come back to them.
+    "no_buffer": Made(
+        Shape(
+            {"train": 24, "selection": 30, "test": 40},
+            areas=1,
+            plain_causes=3,
+            deep_causes=0,
+            answers={"helpful": 1, "useless": 1, "harmful": 5},
+        ),
+        {"epochs": 1, "batch": 1, "minibatch": 1, "edit_budget": 2, "min_edit_budget": 1},
+        worlds=10,
+    ),
+    # Many causes at once, so that much is proposed in one step.
+    "no_budget": Made(
+        Shape(**_SIZES, answers={"helpful": 2, "useless": 2, "harmful": 3}, plain_causes=4, deep_causes=0)
+    ),
+    # Causes that only a comparison over epochs shows.
+    "no_slow_update": Made(Shape(**_SIZES, answers={"helpful": 3, "useless": 1, "harmful": 1}, deep_share=0.9)),
+}

@@ -14,7 +14,7 @@ import structlog
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.settings import Fingerprint
-from skills_repo.history import SkillHistory
+from skills_repo.history import RepositoryError, SkillHistory
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,11 @@ class Opening:
 
         Not the commits' ids alone are asked for but what they hold: whoever amends one keeps its trailers.
         """
-        left, digest = run.base_commit, (await self.history.read(run.base_commit)).digest
+        try:
+            left, digest = run.base_commit, (await self.history.read(run.base_commit)).digest
+        except RepositoryError as error:  # of another clone, or git has cleared it away: no run can go on from there
+            log.warning("the unfinished run cannot be found in this repository", run=run.run_id, error=str(error))
+            return False
         decisions = await self.journal.decisions(run.run_id)
         noted = {(decision.step, decision.kind) for decision in decisions}
         accepted = [d for d in decisions if d.kind in COMMITS_OF and d.payload.get("outcome") == "accepted"]

@@ -7,7 +7,7 @@ import re
 import structlog
 
 from daemon.journal.memory import MemoryJournal
-from daemon.journal.records import Decision
+from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.opening import Opening, run_id
 from daemon.optimizer.settings import Fingerprint
 from skills_repo.fake import FakeSkillRepository
@@ -169,3 +169,12 @@ async def test_an_accepted_slow_update_is_what_the_branch_has_to_hold() -> None:
     payload = {"outcome": "accepted", "candidate_digest": digest}
     await journal.save_decision(Decision(run.run_id, 2, "slow_update", payload))
     assert (await opening.open(F1)).resumed
+
+
+async def test_a_run_whose_start_is_not_in_the_repository_is_followed_by_a_new_one() -> None:
+    opening, journal, history = made()
+    elsewhere = "0" * 40  # the state folder came with another clone, or git has cleared the commit away
+    await journal.open_run(RunRecord("r-old", F1.digest, "skills/demo", elsewhere, "open", 1.0))
+    opened = await opening.open(F1)
+    assert (opened.resumed, opened.run.base_commit) == (False, await history.base())
+    assert {run.run_id: run.state for run in await journal.find_runs("skills/demo")}["r-old"] == "failed"

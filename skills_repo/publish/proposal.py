@@ -54,9 +54,12 @@ class Proposal:
 
 
 def standing(commits: Sequence[SkillCommit]) -> tuple[SkillCommit, ...]:
-    """Honed's commits that no later one takes back."""
-    reverted = {commit.reverts for commit in commits if commit.kind == "revert"}
-    return tuple(commit for commit in commits if commit.kind == "edit" and commit.sha not in reverted)
+    """Honed's commits, of these (oldest first), that no revert takes back; a revert that was reverted takes nothing."""
+    gone: set[str] = set()
+    for commit in reversed(commits):
+        if commit.reverts is not None and commit.sha not in gone:
+            gone.add(commit.reverts)
+    return tuple(commit for commit in commits if commit.kind == "edit" and commit.sha not in gone)
 
 
 def read_proposal(git: Git, skill_path: str, branch: str, *, base_branch: str, base: str, head: str) -> Proposal:

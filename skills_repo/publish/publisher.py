@@ -159,7 +159,7 @@ class Publisher:
         request = next(one for one in requests if one.number == rejection.number)
         said = f', saying "{rejection.reason}"' if rejection.reason else ""
         why = f"a person closed {self._name(request)}{said}: its edits are still on {seen.branch}"
-        remedy = "`git revert` them there and publish again, or open the request again"
+        remedy = "`honed revert` them and publish again, or open the request again"
         return Outcome.WAITING, f"{why} ({remedy})", request
 
     async def _full(self) -> str:

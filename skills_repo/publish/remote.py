@@ -62,15 +62,26 @@ class Remote:
     """Environment variables that git must not see: keys of models."""
 
     def address(self) -> str:
-        """Where pushes go. It may hold a password: never print it. Raises `PublishError` if there is no such remote."""
-        code, out, said = self._run("remote", "get-url", "--push", "--", self.name)
-        if code != 0:
-            msg = f"there is no git remote {self.name} in {self.root} (`git remote add {self.name} …`, or mend "
-            raise PublishError(msg + f"[publish] remote; git said: {said})")
-        return out.strip().splitlines()[0]
+        """Its one address; it may hold a password: never print it. Raises `PublishError` if there is no such remote.
+
+        A name that is no remote would be taken for a path by git, and what is read elsewhere than it is pushed to
+        would say nothing about the push.
+        """
+        found = []
+        for also in ((), ("--push",)):
+            code, out, said = self._run("remote", "get-url", "--all", *also, "--", self.name)
+            if code != 0:
+                msg = f"there is no git remote {self.name} in {self.root} (`git remote add {self.name} …`, or mend "
+                raise PublishError(msg + f"[publish] remote; git said: {said})")
+            found.append(out.split("\n")[:-1])
+        if found[0] != found[1] or len(found[0]) != 1:
+            msg = f"remote {self.name} has several addresses, or pushes elsewhere than it fetches from"
+            raise PublishError(f"{msg} (name one with a single address in [publish] remote)")
+        return found[0][0]
 
     def heads(self) -> tuple[dict[str, str], str | None]:
         """Branch (full name) to commit, and the default branch's full name if the remote tells it."""
+        self.address()
         code, out, said = self._run("ls-remote", "--symref", "--", self.name, "HEAD", "refs/heads/*")
         if code != 0:
             raise self._failed("cannot be read", said)

@@ -97,6 +97,8 @@ def test_edits_without_figures_and_people_s_commits_are_said() -> None:
     assert "- `dddddddddd` human: Mine" in body
     reverted = a_proposal(commit(bare), commit(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n', "e" * 40))
     assert reverted.edits == ()
+    back = commit(f'Reapply "x"\n\nThis reverts commit {"e" * 40}.\n', "f" * 40)
+    assert [one.sha for one in a_proposal(*reverted.commits, back).edits] == ["a" * 40], "taken back, and back again"
     assert "only commits of people and reverts are left" in render(reverted, Facts(), 65_000)
 
 

@@ -233,6 +233,18 @@ async def test_branch_mode_asks_nobody_and_shows_what_a_request_would_say(work: 
         publisher(work).remote.address()
 
 
+async def test_a_remote_has_one_address_and_is_no_path(work: Work, server: GitServer) -> None:
+    for key in ("pushurl", "url"):
+        git(work.folder, "config", "--add", f"remote.origin.{key}", server.url("team/fork"))
+        with pytest.raises(PublishError, match=r"remote origin has several addresses, .*\[publish\] remote"):
+            await publisher(work).publish()
+        git(work.folder, "config", "--unset", f"remote.origin.{key}", "fork")
+    git(work.folder, "init", "-q", "--bare", "beside")
+    with pytest.raises(PublishError, match="there is no git remote beside"):
+        await publisher(work, remote="beside").publish()
+    assert refs(server.bare("team/fork")) == refs(work.folder / "beside") == {}
+
+
 async def test_without_an_accepted_edit_there_is_nothing(work: Work) -> None:
     git(work.folder, "update-ref", "-d", REF)
     done = await publisher(work).publish()

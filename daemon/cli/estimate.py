@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def estimate(config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
-    """Say what a whole run takes: attempts, optimizer requests, tokens, money, time, and the steps that [budget] buys.
+    """Say what a whole run takes: attempts, optimizer requests, tokens, money, time, and the steps that a budget buys.
 
     Starts nothing and asks nobody. Tokens, money and time come from the journal's averages for this harness and model.
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
+import pytest
+
+from skills_repo.history import RepositoryError
+from skills_repo.revert import revert
 from tests.support.skills import SKILL_PATH, a_repository, a_skill, git, history_of, lay
 
 
@@ -56,3 +61,34 @@ async def test_a_folder_that_was_renamed_keeps_its_authors(tmp_path: Path) -> No
     git(folder, "commit", "-qam", "Move back")
     (found,) = await history_of(folder).blame("HEAD", "SKILL.md", [8])
     assert found.commit.subject == "Change a line"
+
+
+async def test_reading_and_searching_leave_no_process_no_descriptor_and_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    folder = grown(tmp_path / "r")
+    history = history_of(folder)
+    head, base = git(folder, "rev-parse", "HEAD", "HEAD~1").split()
+
+    def alive() -> int:
+        return sum(len((task / "children").read_text().split()) for task in Path("/proc/self/task").iterdir())
+
+    async def all_of_it() -> tuple[int, int]:
+        await history.log()
+        await history.files("HEAD")
+        await history.blame("HEAD", "SKILL.md", [8, 9])
+        with pytest.raises(RepositoryError):
+            await history.blame("HEAD", "SKILL.md", [99])
+        with pytest.raises(RepositoryError, match="is the first one"):
+            await revert(history, [await history.commit(base)], reason="", when=1)
+        with history.bisection(base, head) as search:
+            assert search.found == (head,)
+        return alive(), len(list(Path("/proc/self/fd").iterdir()))
+
+    before = await all_of_it()
+    for _ in range(3):
+        assert await all_of_it() == before
+    assert list(scratch.iterdir()) == []

@@ -95,7 +95,7 @@ class Training:
                 log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
             report = await _Loop(self, firewall, opened, mark, started).run()
         except RefMovedError as error:
-            await self.journal.end_run(run_id, "failed")
+            # Not ended: if the skill is left as it was, the same run goes on above what others committed.
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
             msg = f"{error}: run `honed train` again, what is paid for is kept"
             raise RunStopped(msg) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from daemon.config_train import TrainSection
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision
 from daemon.optimizer.report import RunReport
+from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import Outcome
 from skills_repo.fake import FakeSkillRepository
-from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, task_set
+from skills_repo.history import Author, EditCommit
+from tests.support.optimizer import Killed, MortalJournal, World, WorldHarness, make_skill, task_set
 
 
 def overfitting(folder: Path, seed: int | None = None, workers: int = 2) -> World:
@@ -255,3 +258,32 @@ async def test_a_commit_beside_the_skill_on_top_of_the_runs_own_is_built_upon_to
     [later] = [row for row in await history.log() if row.sha == report.commits[1]]
     assert later.parents == (beside,)
     assert (await history.read(history.branch)).digest == expected.best_digest
+
+
+class Crowded(FakeSkillRepository):
+    """Somebody commits to the branch just before honed's first commit: a change of the skill, and its revert."""
+
+    came = False
+
+    async def commit_edits(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
+        if not self.came:
+            self.came = True
+            changed = EditCommit(make_skill("- Be bold."), "Be bold")
+            await super().commit_edits(parent, [changed, EditCommit(await self.read(parent), "Think again")], when)
+        return await super().commit_edits(parent, changes, when)
+
+
+async def test_a_branch_moved_before_a_commit_stops_the_run_and_the_same_run_goes_on_above(tmp_path: Path) -> None:
+    world = overfitting(tmp_path)
+    world.history = Crowded(world.skill, author=Author("honed", "honed@localhost"))
+    with pytest.raises(RunStopped, match=r"somebody moved it.*run `honed train` again"):
+        await world.training().run()
+    [stopped] = await world.journal.find_runs("skills/demo")
+    asked = len(world.client.requests)
+    report = await world.training().run()
+    assert (report.run_id, report.resumed) == (stopped.run_id, True)
+    assert report.accepted == 1
+    assert len(report.commits) == 1
+    plain = overfitting(tmp_path / "plain")
+    await plain.training().run()
+    assert len(world.client.requests) == len(plain.client.requests) > asked, "nothing is asked twice"

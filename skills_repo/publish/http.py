@@ -12,10 +12,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from skills_repo.publish.access import Access
+from skills_repo.publish.address import is_loopback
 from skills_repo.publish.errors import PublishError
 from skills_repo.publish.refused import refusal
 
@@ -109,7 +112,9 @@ class ForgeHttp:
         """The answer, or why there is none."""
         session = self._open()
         try:
-            async with session.request(method, url, params=query, json=body, allow_redirects=False) as response:
+            async with session.request(
+                method, url, params=query, json=body, allow_redirects=False, proxy=proxy_for(url)
+            ) as response:
                 raw = b"".join([part async for part in _bounded(response)])
                 following = response.links["next"].get("url") if "next" in response.links else None
                 return Reply(
@@ -128,9 +133,20 @@ class ForgeHttp:
             self._session = aiohttp.ClientSession(
                 headers={"User-Agent": "honed", **self.access.headers},
                 timeout=aiohttp.ClientTimeout(total=self.access.timeout_s),
-                trust_env=True,
             )
         return self._session
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address.
+
+    aiohttp's own way would read `~/.netrc` as well, and send what stands there in the token's place.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

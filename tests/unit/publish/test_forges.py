@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -14,6 +15,7 @@ from skills_repo.publish.address import project_of
 from skills_repo.publish.errors import PublishError
 from skills_repo.publish.fake import FakeForge
 from skills_repo.publish.forge import Comment, Draft, ExistsError, Forge
+from skills_repo.publish.http import proxy_for
 from tests.support.forges import TOKEN, Fault, ForgeServer
 
 DRAFT = Draft("honed/xlsx", "main", "title", "body", ("skills",))
@@ -209,6 +211,26 @@ async def test_nobody_at_home_is_said() -> None:
         await forge.open_of_honed()
     await forge.close()
     assert server.waits == [1.0, 2.0, 4.0]
+
+
+async def test_a_netrc_does_not_stand_in_for_the_token(
+    server: ForgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    assert await asked(server) == ""
+    assert server.tokens == {f"Bearer {TOKEN}"}
+
+
+def test_the_environment_s_proxy_is_used_but_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "inside.example")
+    assert proxy_for("https://api.github.com/x") == "http://proxy.example:3128"
+    assert proxy_for("https://git.inside.example/x") is None
+    assert proxy_for("https://127.0.0.1:8443/x") is proxy_for("http://api.example/x") is None
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,10 @@ class Opening:
         )
 
     async def _new(self, fingerprint: str, head: str) -> RunRecord:
-        earlier = await self.journal.find_runs(self.skill)
-        ordinal = sum(run.fingerprint == fingerprint and run.base_commit == head for run in earlier)
+        taken = {run.run_id for run in await self.journal.find_runs()}
+        ordinal = 0
+        while run_id(fingerprint, head, ordinal) in taken:  # also by a run that was rebuilt from git alone
+            ordinal += 1
         return RunRecord(
             run_id=run_id(fingerprint, head, ordinal),
             fingerprint=fingerprint,

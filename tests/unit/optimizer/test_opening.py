@@ -178,3 +178,14 @@ async def test_a_run_whose_start_is_not_in_the_repository_is_followed_by_a_new_o
     opened = await opening.open(F1)
     assert (opened.resumed, opened.run.base_commit) == (False, await history.base())
     assert {run.run_id: run.state for run in await journal.find_runs("skills/demo")}["r-old"] == "failed"
+
+
+async def test_a_run_rebuilt_from_git_keeps_its_id_to_itself() -> None:
+    """Its fingerprint is lost with the journal, its id is not."""
+    opening, journal, history = made()
+    base = await history.base()
+    lost = RunRecord(run_id(F1.digest, base, 0), "rebuilt", "skills/demo", base, "open", 1.0)
+    await journal.open_run(lost)
+    await journal.end_run(lost.run_id, "done")
+    opened = await opening.open(F1)
+    assert (opened.resumed, opened.run.run_id) == (False, run_id(F1.digest, base, 1))

@@ -37,6 +37,7 @@ from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
 from daemon.optimizer.state import State
 from daemon.optimizer.step import Step, limits_of
 from daemon.optimizer.tools import Tools
+from daemon.optimizer.wording import counted
 from daemon.rollouts.progress import (
     Event,
     Observer,
@@ -236,7 +237,7 @@ class _Loop:
         phase = phase_of(decision)
         commits = await self._committer.find(decision)
         if not commits:
-            self._say(PhaseStarted(decision.step, "commit", _counted(len(applied.stages), "edit")))
+            self._say(PhaseStarted(decision.step, "commit", counted(len(applied.stages), "edit")))
             commits = await self._committer.commit(self._head, state.skill, decision, applied, start=self._start)
             self._head = commits[-1]  # commits found are below the head: others may have added some beside the skill
         self._start = None
@@ -326,7 +327,3 @@ def _slow_update_decided(decision: SlowUpdateDecision, *, replayed: bool) -> Slo
         after=verdict.after if verdict else None,
         replayed=replayed,
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

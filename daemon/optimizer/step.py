@@ -26,6 +26,7 @@ from daemon.optimizer.updates.learning_rate import LearningRate
 from daemon.optimizer.updates.mode import UpdateContext, UpdateMode
 from daemon.optimizer.updates.modes import MODES
 from daemon.optimizer.updates.reask import repaired
+from daemon.optimizer.wording import counted
 from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.result import TaskResult
 from sandboxes.gateway.policy import Usage
@@ -102,7 +103,7 @@ class Step:
     async def _learn(self) -> Reflection:
         """Attempt the batches and reflect on what comes of them."""
         tools, plan, knobs = self.tools, self.plan, self.tools.knobs
-        self._say("rollout", f"{sum(map(len, plan.batches))} train tasks, reflection as they end")
+        self._say("rollout", f"{counted(sum(map(len, plan.batches)), 'train task')}, reflection as they end")
         reflector = Reflector(
             tools.optimizer,
             self.state.skill,
@@ -207,7 +208,7 @@ class Step:
     async def _gate(self, candidate: Applied) -> Verdict:
         base, selection = self.state.current, self.tools.selection
         edits = len(candidate.stages)
-        self._say("gate", f"{edits} {'edit' if edits == 1 else 'edits'}, {len(selection.tasks)} selection tasks")
+        self._say("gate", f"{counted(edits, 'edit')}, {counted(len(selection.tasks), 'selection task')}")
         verdict = await self.tools.gate.judge(base.skill, candidate.result, selection, base.pool)
         self._found["verdict"] = verdict
         if verdict.ruling == "accepted" and self.tools.knobs.train.attribution and edits > 1:
@@ -217,7 +218,7 @@ class Step:
     async def _attribute(self, candidate: Applied, verdict: Verdict) -> Verdict:
         """Drop what carries nothing, and note what each edit carries."""
         base, limits = self.state.skill, self._limits(self._found["budget"])
-        self._say("attribution", f"{len(candidate.stages)} edits, each left out once")
+        self._say("attribution", f"{counted(len(candidate.stages), 'edit')}, each left out once")
         judge, selection = self.tools.gate.judge, self.tools.selection
         try:
             found = await attribute(judge, base, candidate, verdict, selection, limits=limits)

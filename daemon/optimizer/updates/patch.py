@@ -10,6 +10,7 @@ from daemon.optimizer.proposals import Patch, shown
 from daemon.optimizer.rank import rank
 from daemon.optimizer.updates.forms import EDITS, ReflectForm
 from daemon.optimizer.updates.mode import Proposal, UpdateContext, sifted
+from daemon.optimizer.wording import counted
 from skills_repo.edits import Edit, EditLimits
 
 
@@ -31,7 +32,7 @@ class PatchMode:
     async def propose(self, patches: Sequence[Patch], context: UpdateContext) -> Proposal:
         """Merge, refuse, rank."""
         optimizer, skill, step, meta = context.optimizer, context.skill, context.step, context.meta_skill
-        context.say("merge", f"{len(patches)} patches")
+        context.say("merge", counted(len(patches), "patch", "patches"))
         merger = Merger(optimizer, skill, context.limits.budget, context.merge_batch, step, meta)
         merged = await merger.merge(patches)
         proposed = merged.patch.edits if merged.patch else ()
@@ -40,7 +41,7 @@ class PatchMode:
             reason = f"every proposed edit was refused: {refused[0][1]}" if refused else "merging left no edit"
             return Proposal(proposed, refused, (), context.limits.budget, reason, merged.notes, merged.usage)
         picked = await context.budget([shown(edit) for edit in left])
-        context.say("rank", f"{len(left)} edits, budget {picked.budget or 'none'}")
+        context.say("rank", f"{counted(len(left), 'edit')}, budget {picked.budget or 'none'}")
         ranked = await rank(optimizer, skill, left, budget=picked.budget, step=step, meta_skill=meta)
         return Proposal(
             proposed=proposed,

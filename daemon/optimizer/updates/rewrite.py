@@ -12,6 +12,7 @@ from daemon.optimizer.replies import MergeRewritesReply, ReflectRewriteReply
 from daemon.optimizer.updates.body import bodied
 from daemon.optimizer.updates.forms import ReflectForm
 from daemon.optimizer.updates.mode import Proposal, UpdateContext
+from daemon.optimizer.wording import counted
 from skills_repo.edits import Edit, EditLimits, Op
 
 
@@ -82,7 +83,7 @@ class RewriteMode:
 
     async def propose(self, patches: Sequence[Proposals[NewBody]], context: UpdateContext) -> Proposal:
         """Merge all bodies into one."""
-        context.say("merge", f"{len(patches)} bodies")
+        context.say("merge", counted(len(patches), "body", "bodies"))
         tree = MergeTree(
             MERGE, context.optimizer, context.skill, None, context.merge_batch, context.step, context.meta_skill
         )

@@ -16,6 +16,7 @@ from daemon.optimizer.replies import MergedSuggestion, MergeSuggestionsReply, Pr
 from daemon.optimizer.updates.body import bodied, rewritten
 from daemon.optimizer.updates.forms import ReflectForm, at_most
 from daemon.optimizer.updates.mode import Proposal, UpdateContext
+from daemon.optimizer.wording import counted
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit, EditLimits, Op
 
@@ -108,7 +109,7 @@ class SuggestionsMode:
         if not left:
             return so_far
         picked = await context.budget([suggestion.shown() for suggestion in left])
-        context.say("rank", f"{len(left)} suggestions, budget {picked.budget or 'none'}")
+        context.say("rank", f"{counted(len(left), 'suggestion')}, budget {picked.budget or 'none'}")
         ranking = Ranking(context.optimizer, context.skill, context.step, Suggestion.shown, context.meta_skill)
         ranked = await ranking.rank(left, picked.budget)
         record = {**so_far.record, "chosen": [suggestion.shown() for suggestion in ranked.edits]}
@@ -121,7 +122,7 @@ class SuggestionsMode:
         self, patches: Sequence[Proposals[Suggestion]], context: UpdateContext
     ) -> tuple[list[Suggestion], Proposal]:
         """The suggestions worth a try; where there is none, the proposal says why."""
-        context.say("merge", f"{len(patches)} lists of suggestions")
+        context.say("merge", counted(len(patches), "list of suggestions", "lists of suggestions"))
         made = (context.optimizer, context.skill, context.limits.budget, context.merge_batch, context.step)
         merged = await MergeTree(MERGE, *made, context.meta_skill).merge(patches)
         found = merged.patch.edits if merged.patch else ()

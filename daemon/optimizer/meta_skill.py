@@ -46,12 +46,12 @@ async def rewrite(
     )
     content, notes = state.meta_skill, [answer.error] if answer.error else []
     if answer.reply is not None:
-        written = answer.reply.notes.strip()
+        written = answer.reply.notes.strip()[:MAX_CHARS].strip()
         refused = tools.refusals.notes(written, state.skill) if written else "they are empty"
         if refused:
             notes.append(f"the new notes were refused, the earlier ones stay: {refused}")
         else:
-            content = written[:MAX_CHARS]
+            content = written
     return MetaSkillDecision(step=step, epoch=epoch, content=content, notes=tuple(notes), optimizer_usage=answer.usage)
 
 

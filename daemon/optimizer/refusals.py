@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from daemon.optimizer.firewall import Firewall
 from daemon.redaction import holds_secret, redact
 from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
+from skills_repo.hidden import find_hidden
 from skills_repo.skill import Skill
 
 _TRIED = "already tried on this skill and rejected in this run"
@@ -55,4 +56,7 @@ class Refusals:
 
     def notes(self, text: str, skill: Skill) -> str:
         """Why the optimizer's notes are not kept: the next prompt could bring what they carry into an edit."""
+        if hidden := find_hidden(text):
+            line, char = hidden
+            return f"they hold the hidden character {char} in line {line}"
         return self.guidance(text, skill)

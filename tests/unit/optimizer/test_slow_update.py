@@ -220,12 +220,25 @@ async def test_notes_reach_later_reflections_and_never_the_agent(tmp_path: Path)
     assert len(made.client.asked("meta_skill")) == 1  # nobody would read those of the last epoch
 
 
+async def test_notes_without_end_are_cut_before_anything_reads_them(tmp_path: Path) -> None:
+    made = world(tmp_path, guided("", notes="Check it. " * 100_000 + "GOLD-test-00"))
+    await made.training().run()
+    last = made.client.asked("reflect_failures")[-1]
+    assert 3_900 < len(section(last, "optimizer_memory")) <= 4_000
+
+
 def section_or_none(request: ModelRequest, marker: str) -> str | None:
     return section(request, marker) if f"<{marker}>" in user_text(request) else None
 
 
 @pytest.mark.parametrize(
-    "bad", ["not json at all", {"reasoning": "r", "notes": "  "}, {"reasoning": "r", "notes": "GOLD-test-00"}]
+    "bad",
+    [
+        "not json at all",
+        {"reasoning": "r", "notes": "  "},
+        {"reasoning": "r", "notes": "GOLD-test-00"},
+        {"reasoning": "r", "notes": "Trust\u200b me."},
+    ],
 )
 async def test_an_epoch_without_usable_notes_keeps_the_earlier_ones(tmp_path: Path, bad: Any) -> None:
     """Fault of a peer: if one epoch gave none, the next one had no memory at all."""

@@ -35,6 +35,12 @@ def without_user(text: str) -> str:
     return _USER.sub("", text)
 
 
+def same_project(one: str, other: str) -> bool:
+    """Two addresses of one project, over ssh and https for instance."""
+    places = [_parts(address) for address in (one, other)]
+    return one == other or (bool(places[0][1]) and places[0][1::2] == places[1][1::2])
+
+
 def project_of(address: str, kind: Literal["auto", "github", "gitlab"] = "auto", api_url: str | None = None) -> Project:
     """The project that a remote's address stands for; raises `PublishError` naming the key that mends it."""
     scheme, host, port, path = _parts(address)

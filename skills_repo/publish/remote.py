@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skills_repo.publish.address import without_user
+from skills_repo.publish.address import same_project, without_user
 from skills_repo.publish.errors import PublishError
 
 _SETTINGS = (
@@ -62,7 +62,7 @@ class Remote:
     """Environment variables that git must not see: keys of models."""
 
     def address(self) -> str:
-        """Its one address; it may hold a password: never print it. Raises `PublishError` if there is no such remote.
+        """Where pushes go: it may hold a password, so never print it. Raises `PublishError` if there is no such remote.
 
         A name that is no remote would be taken for a path by git, and what is read elsewhere than it is pushed to
         would say nothing about the push.
@@ -74,10 +74,10 @@ class Remote:
                 msg = f"there is no git remote {self.name} in {self.root} (`git remote add {self.name} …`, or mend "
                 raise PublishError(msg + f"[publish] remote; git said: {said})")
             found.append(out.split("\n")[:-1])
-        if found[0] != found[1] or len(found[0]) != 1:
+        if [len(urls) for urls in found] != [1, 1] or not same_project(found[0][0], found[1][0]):
             msg = f"remote {self.name} has several addresses, or pushes elsewhere than it fetches from"
             raise PublishError(f"{msg} (name one with a single address in [publish] remote)")
-        return found[0][0]
+        return found[1][0]
 
     def heads(self) -> tuple[dict[str, str], str | None]:
         """Branch (full name) to commit, and the default branch's full name if the remote tells it."""
@@ -99,7 +99,15 @@ class Remote:
 
     def fetch(self, ref: str) -> None:
         """Bring a branch's commits here: objects alone, no ref and no FETCH_HEAD is written."""
-        argv = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--no-recurse-submodules")
+        argv = (
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-write-fetch-head",
+            "--refmap=",
+            "--no-recurse-submodules",
+        )
         code, _, said = self._run(*argv, "--", self.name, ref)
         if code != 0:
             raise self._failed("cannot be fetched from", said)

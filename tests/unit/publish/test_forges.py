@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from skills_repo.publish.address import project_of
+from skills_repo.publish.address import project_of, same_project
 from skills_repo.publish.errors import PublishError
 from skills_repo.publish.fake import FakeForge
 from skills_repo.publish.forge import Comment, Draft, ExistsError, Forge
@@ -250,6 +250,15 @@ def test_the_environment_s_proxy_is_used_but_for_this_machine(monkeypatch: pytes
 def test_the_project_behind_an_address(address: str, kind: str, api: str, path: str) -> None:
     found = project_of(address)
     assert (found.kind, found.api_url, found.path) == (kind, api, path)
+
+
+def test_two_addresses_of_one_project() -> None:
+    https = "https://user:secret@github.com/team/skills.git"
+    assert same_project(https, "git@github.com:team/skills")
+    assert same_project("/srv/a.git", "/srv/a.git")
+    assert not same_project(https, "git@github.com:fork/skills.git")
+    assert not same_project(https, "https://github.example.com/team/skills.git")
+    assert not same_project("/srv/a.git", "/srv/b.git")
 
 
 def test_a_token_goes_over_plain_http_to_this_machine_alone() -> None:

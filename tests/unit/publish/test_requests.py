@@ -181,6 +181,15 @@ async def test_a_person_who_pushed_to_the_branch_stops_honed_there(world: World,
     assert world.forge.writes == writes
 
 
+async def test_a_crash_between_pushing_and_opening_is_mended(world: World) -> None:
+    git(world.work.folder, "push", "-q", "origin", BRANCH)  # and nothing was noted
+    assert (await world.publish())[0] is Outcome.CREATED
+    assert world.server.pushes == 2, "main and the branch, once each"
+    assert refs(world.work.folder)[f"refs/honed/published/origin/{BRANCH}"] == world.work.head
+    await world.work.accept("- more", step=2)
+    assert (await world.publish())[0] is Outcome.UPDATED
+
+
 async def test_labels_and_limits(world: World) -> None:
     for number in range(2):
         world.forge.open(f"honed/other-{number}", age=timedelta(days=number))

@@ -202,6 +202,10 @@ async def test_a_request_is_once_opened_though_the_answer_was_lost(server: Forge
     assert len(server.rows) == 1
 
 
+def test_access_does_not_print_its_token() -> None:
+    assert TOKEN not in repr(ForgeServer("github").access())
+
+
 async def test_nobody_at_home_is_said() -> None:
     server = ForgeServer("github")
     async with server:

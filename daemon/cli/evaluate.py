@@ -45,7 +45,10 @@ def evaluate_verb(
     ] = False,
     harness: Annotated[HarnessName | None, typer.Option(help="Another harness than the configuration's.")] = None,
     model: Annotated[str | None, typer.Option(help="Another model than the configuration's.")] = None,
-    trial: Annotated[int, typer.Option(min=0, help="A fresh measurement: equal trials are read back.")] = 0,
+    trial: Annotated[
+        int | None,
+        typer.Option(min=0, help="Number of the trial: equal ones are read back, a new number measures afresh."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the skill on the selection split (or, to report, on the sealed test split). Changes nothing.
@@ -66,7 +69,16 @@ class _Settings:
     report_test: bool
     harness: HarnessName | None
     model: str | None
-    trial: int
+    trial: int | None
+
+    def trial_of(self, config: Config) -> int:
+        """The trial asked for, else one that had no part in accepting the skill (the winner's curse).
+
+        Nothing was ever chosen by the test split, and one strict pass is all that a strict gate knows.
+        """
+        if self.trial is not None:
+            return self.trial
+        return config.train.gate_trials if config.train.gate == "paired" and not self.report_test else 0
 
     def target(self, config: Config) -> TargetSection:
         """`[target]` with what the options replace."""
@@ -96,7 +108,9 @@ async def _evaluate(output: Output, file: Path, settings: _Settings) -> int:
         for line in await _not_measured(parts, settings):
             output.warn(line)
         await check_target(parts.canary, parts.state / "attempts")
-        report = await evaluate_with(parts, skill, test=settings.report_test, commit=commit, trial=settings.trial)
+        report = await evaluate_with(
+            parts, skill, test=settings.report_test, commit=commit, trial=settings.trial_of(config)
+        )
     output.result(evaluation_data(report, parts, commit), lambda console: _render(console, report, parts, commit))
     return 0 if report.decisive else 1
 

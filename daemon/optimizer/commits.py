@@ -28,6 +28,8 @@ class Committer:
     target: str
     """`<harness> <version> / <model>`, for the trailer."""
     optimizer: str
+    selection: int = 0
+    """Tasks of the selection split."""
 
     async def commit(
         self, parent: str, base: Skill, decision: Judged, candidate: Applied, *, start: Skill | None = None
@@ -89,6 +91,8 @@ class Committer:
             msg = f"step {decision.step} was accepted without a verdict"
             raise ValueError(msg)
         forced = isinstance(decision, SlowUpdateDecision) and verdict.ruling != "accepted"
+        if forced and verdict.n < self.selection:  # a pass that stopped early is no score of the skill
+            return GateFigures(rule=f"{self.gate}/forced")
         # Rows are the tasks that were asked: of a pass that stopped early, the others are no failures of measuring.
         return GateFigures(
             rule=f"{self.gate}/forced" if forced else self.gate,

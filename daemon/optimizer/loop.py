@@ -155,6 +155,7 @@ class _Loop:
             f"{train.gate}/{train.gate_metric}",
             target=training.rollouts.label,
             optimizer=f"{training.client.provider} / {training.client.model}",
+            selection=len(training.tasks.split("selection")),
         )
         self._reporter = Reporter(
             self._tools, training.journal, training.tasks, opened, started=started, steps=len(self._plans)

@@ -8,6 +8,7 @@ import pytest
 
 from daemon.cli.evaluate import _Settings
 from daemon.config import SIMULATED, Config, ConfigError
+from daemon.config_train import TrainSection
 
 
 def config(**target: Any) -> Config:
@@ -48,3 +49,14 @@ def test_another_model_has_not_the_price_of_the_first() -> None:
 def test_the_simulated_model_plays_every_agent() -> None:
     target = asked("claude-code").target(config(base_url=SIMULATED))
     assert (target.provider, target.base_url) == ("anthropic", SIMULATED)
+
+
+def test_a_skill_is_scored_by_a_trial_that_did_not_accept_it() -> None:
+    """Right after a run, the first trial is the lucky one that the gate decided by."""
+    settings = asked()
+    plain = _Settings(None, no_skill=False, report_test=False, harness=None, model=None, trial=None)
+    sealed = _Settings(None, no_skill=False, report_test=True, harness=None, model=None, trial=None)
+    strict = config().model_copy(update={"train": TrainSection(gate="strict")})
+    assert settings.trial_of(config()) == 0
+    assert plain.trial_of(config()) == TrainSection().gate_trials
+    assert (sealed.trial_of(config()), plain.trial_of(strict)) == (0, 0)

@@ -134,3 +134,25 @@ async def test_tasks_that_a_settled_pass_did_not_ask_are_not_said_to_have_failed
     [row] = [row for row in await history.log() if row.sha == sha]
     assert row.trailers["Honed-Gate"].startswith("accepted rule=strict/soft/forced split=selection n=2x1")
     assert row.trailers["Honed-Gate"].endswith("valid=100%")
+
+
+@pytest.mark.parametrize(("n", "figures"), [(1, False), (4, True)])
+async def test_a_forced_update_is_no_point_of_the_curve_unless_it_was_measured_whole(n: int, *, figures: bool) -> None:
+    history = FakeSkillRepository(BASE, author=Author("honed", "honed@localhost"))
+    committer = Committer(history, "r1", "paired/hard", target="t", optimizer="o", selection=4)
+    limits = EditLimits(1, also=frozenset({Op.SLOW_UPDATE}))
+    applied = apply(BASE, [Edit(Op.SLOW_UPDATE, content="Look twice.")], limits)
+    forced = SlowUpdateDecision(
+        step=2,
+        epoch=2,
+        when=1.0,
+        outcome="accepted",
+        reason="",
+        base_digest=BASE.digest,
+        verdict=Verdict("rejected", 0.5, 0.25, -0.25, n, 4, (), (), "rule"),
+        forced=True,
+    )
+    await committer.commit(await history.base(), BASE, forced, applied)
+    [row] = [row for row in await history.log() if "Honed-Run" in row.trailers]
+    assert row.trailers["Honed-Gate"].startswith("accepted rule=paired/hard/forced")
+    assert ("before=" in row.trailers["Honed-Gate"]) is figures

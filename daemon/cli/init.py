@@ -106,7 +106,7 @@ def _render(console: Console, written: list[Path]) -> None:
     for path in written:
         console.print(f"wrote {path}", markup=False)
     console.print(
-        "next: write real tasks (a few dozen; the selection split decides what is kept), commit the skill, "
-        "then `honed doctor`",
+        "next: write real tasks (aim at 24 or more selection tasks, they decide what is kept: give tasks a `split`, "
+        "or set [tasks] split = [1, 1, 1] with 72), commit the skill, then `honed doctor`",
         markup=False,
     )

@@ -97,7 +97,7 @@ def _sees(selection: int, train: TrainSection) -> str:
     if train.gate == "strict":
         return (
             f"one pass of the strict gate sees steps of 1/{selection} = {1 / selection:.3f},"
-            ' and takes chance for a gain about one time in three (gate = "paired" does not)'
+            ' and takes chance for a gain two times in five on 24 noisy tasks (gate = "paired" does not)'
         )
     effect = 100 * smallest_effect(selection, train)
     what = f"{train.gate_trials} trials against {train.gate_pool} pooled"

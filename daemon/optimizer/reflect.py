@@ -5,6 +5,7 @@ The optimizer sees what train attempts did and rubric-level feedback; `Task.answ
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,13 +68,17 @@ class Reflector:
     async def reflect_one(self, minibatch: Minibatch) -> Answer[Any]:
         """Ask for a patch from one minibatch, whenever it is complete."""
         role = self.form.role(solved=minibatch.solved)
+        # In a thread: a hostile agent's megabytes must not hold up the attempts that still run.
+        attempts = await asyncio.to_thread(
+            shown, minibatch.results, self.trace_tokens, skill=self.skill.text, outgoing=self.outgoing
+        )
         user = render_prompt(
             "reflect.user.j2",
             meta_skill=self.meta_skill,
             skill=self.skill.text,
             budget=self.budget,
             earlier=self.buffer.entries,
-            attempts=shown(minibatch.results, self.trace_tokens, skill=self.skill.text, outgoing=self.outgoing),
+            attempts=attempts,
             wish=self.form.wish(self.budget),
         )
         place = self._place(minibatch)

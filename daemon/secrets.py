@@ -12,7 +12,8 @@ from pydantic import SecretStr
 from daemon.config import ConfigError, ModelSection
 
 _DEFAULTS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_NO_KEY = SecretStr("no-key-needed")
+NO_KEY = SecretStr("no-key-needed")
+"""What stands for the key of a server on loopback."""
 
 
 def key_name(section: ModelSection) -> str:
@@ -29,7 +30,7 @@ def read_key(section: ModelSection, environ: Mapping[str, str] | None = None) ->
     value = (os.environ if environ is None else environ).get(name, "").strip()
     if not value:
         if section.api_key_env is None and section.base_url is not None and _is_loopback(section.base_url):
-            return name, _NO_KEY
+            return name, NO_KEY
         raise ConfigError(f"the {section.provider} key is missing: set the environment variable {name}")
     if not value.isascii() or not value.isprintable() or " " in value:
         raise ConfigError(f"the environment variable {name} holds no API key: it has blanks or odd characters")

@@ -17,6 +17,10 @@ class RepositoryError(Exception):
     """The repository cannot be used; `str()` is one line: what, and the command that mends it."""
 
 
+class NotCommittedError(RepositoryError):
+    """There is nothing to read yet: no commit at all, or none with the skill's folder."""
+
+
 class RefMovedError(RepositoryError):
     """Somebody else moved the branch: read it again and start from there."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skills_repo.git import Git
-from skills_repo.history import Author, EditCommit, FileAt, RepositoryError
+from skills_repo.history import Author, EditCommit, FileAt, NotCommittedError, RepositoryError
 from skills_repo.skill import MAX_BYTES, MAX_FILES, Skill, SkillError, check_path, from_files
 
 _FILE_MODES = ("100644", "100755")
@@ -59,7 +59,7 @@ def read_files(git: Git, commit: str, skill_path: str) -> tuple[FileAt, ...]:
 def _entries(git: Git, commit: str, skill_path: str) -> list[Entry]:
     entries = _rows(git, commit, skill_path)
     if not entries:
-        raise RepositoryError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
+        raise NotCommittedError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
     return entries
 
 

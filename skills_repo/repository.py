@@ -20,7 +20,16 @@ from skills_repo import objects
 from skills_repo.bisect import Bisection, bisection
 from skills_repo.blame import blame
 from skills_repo.git import Git, GitFailedError
-from skills_repo.history import Author, BlamedLine, EditCommit, FileAt, RefMovedError, RepositoryError, SkillCommit
+from skills_repo.history import (
+    Author,
+    BlamedLine,
+    EditCommit,
+    FileAt,
+    NotCommittedError,
+    RefMovedError,
+    RepositoryError,
+    SkillCommit,
+)
 from skills_repo.skill import Skill, SkillError, check_path
 from skills_repo.validate import MAX_NAME, NAME, validate
 
@@ -291,7 +300,7 @@ class SkillRepository:
             return self._git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}")
         except GitFailedError as error:
             if ref == "HEAD":
-                raise RepositoryError(f"{self.root} has no commits yet (commit the skill first)") from error
+                raise NotCommittedError(f"{self.root} has no commits yet (commit the skill first)") from error
             hint = "fetch it" if _OID.fullmatch(ref) else "check the name"
             raise RepositoryError(f"there is no commit {ref} in {self.root} ({hint})") from error
 

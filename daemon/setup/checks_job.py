@@ -12,11 +12,11 @@ from daemon.config import Config, ConfigError, ModelSection
 from daemon.config_train import TrainSection
 from daemon.optimizer.gates.power import smallest_effect, tasks_for
 from daemon.places import open_history, state_folder
-from daemon.secrets import read_key
+from daemon.secrets import NO_KEY, read_key
 from daemon.setup.check import Check
 from daemon.tasks.task import TaskError, TaskSet
 from daemon.wiring import is_simulated, open_tasks
-from skills_repo.history import RepositoryError
+from skills_repo.history import NotCommittedError, RepositoryError
 from skills_repo.skill import SkillError
 from skills_repo.validate import validate
 
@@ -33,10 +33,10 @@ async def key_check(name: str, section: ModelSection) -> Check:
     if is_simulated(section):
         return Check(f"key {name}", "ok", "simulated model: no key needed")
     try:
-        variable, _ = read_key(section)
+        variable, key = read_key(section)
     except ConfigError as error:
         return Check(f"key {name}", "fail", str(error), "export the variable, or set api_key_env")
-    return Check(f"key {name}", "ok", f"{variable} is set" if variable else "no key needed")
+    return Check(f"key {name}", "ok", "loopback: no key needed" if key is NO_KEY else f"{variable} is set")
 
 
 async def repository_check(config: Config) -> Check:
@@ -49,7 +49,10 @@ async def repository_check(config: Config) -> Check:
         await history.check_writable()
         overlooked = await history.overlooked()
     except (RepositoryError, SkillError) as error:
-        return Check("repository", "fail", str(error), "mend [skill] in honed.toml or the skill itself")
+        remedy = "mend [skill] in honed.toml or the skill itself"
+        if isinstance(error, NotCommittedError):
+            remedy = f"`git add {config.skill.path}` and `git commit` in {config.skill.repository}"
+        return Check("repository", "fail", str(error), remedy)
     if dirty:
         shown = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if len(dirty) > 3 else "")
         return Check("repository", "fail", f"uncommitted changes: {shown}", f"git add and commit {config.skill.path}")

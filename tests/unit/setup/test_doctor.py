@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -145,6 +146,32 @@ async def test_no_row_ever_shows_a_key(project: Path, home: Path, machine: FakeM
     checks = await run_checks(project, home=home, machine=machine, online=False)
     assert KEY not in repr(checks)
     assert _by_name(checks)["key target"].detail == "OPENAI_API_KEY is set"
+
+
+async def test_a_server_on_loopback_needs_no_key(
+    project: Path, home: Path, machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    project.write_text(
+        project.read_text().replace('harness = "codex"', 'harness = "codex"\nbase_url = "http://[::1]:9/v1"')
+    )
+    rows = _by_name(await run_checks(project, home=home, machine=machine))
+    assert (rows["key target"].state, rows["key target"].detail) == ("ok", "loopback: no key needed")
+    assert rows["key optimizer"].state == "fail"
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["no commit at all", "the skill alone is not committed"])
+async def test_what_is_not_committed_is_to_be_committed(
+    project: Path, home: Path, machine: FakeMachine, begun: bool
+) -> None:
+    shutil.rmtree(project.parent / ".git")
+    _git(project.parent, "init", "-q")
+    if begun:
+        _git(project.parent, "add", "honed.toml")
+        _git(project.parent, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "start")
+    row = _by_name(await run_checks(project, home=home, machine=machine))["repository"]
+    assert row.state == "fail"
+    assert row.remedy == f"`git add skills/tidy` and `git commit` in {project.parent}"
 
 
 async def test_a_missing_key_fails_and_is_named(

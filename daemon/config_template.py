@@ -45,17 +45,27 @@ provider = {optimizer_provider}
 model = {optimizer_model}
 
 [train]
+# mode = {mode}          # or "paper": the published method's defaults, its strict gate above all
 # epochs = {d_train.epochs}
 # batch = {d_train.batch}            # tasks of one step
 # minibatch = {d_train.minibatch}         # attempts reflected on together
 # edit_budget = {d_train.edit_budget}       # most edits of one step, falling to min_edit_budget
 # min_edit_budget = {d_train.min_edit_budget}
-# schedule = {schedule}   # or "linear", "constant"
-# gate_metric = {gate}  # or "soft", "mixed"
+# schedule = {schedule}   # or "linear", "constant", "autonomous", "unbounded"
+# update_mode = {update_mode} # or "suggestions", "rewrite"
+# slow_update = {slow_update} # at the end of an epoch; or "forced", "off"
+# gate = {gate}       # asks again until a lead is more than chance; or "strict" (one pass), "off"
+# gate_metric = {gate_metric}  # or "soft", "mixed"
+# attribution = {attribution}   # true: leave each accepted edit out once, and drop what carries nothing
 # seed = {d_train.seed}
 
-# What a run, a step or a day may spend is [budget.run], [budget.step], [budget.day]: attempts, tokens, usd, minutes.
+# What a run may spend; [budget.step] and [budget.day] take the same keys. No key, no bound.
 # `honed estimate` says beforehand what a run takes and how many steps such a cap buys.
+# [budget.run]
+# attempts = 500
+# tokens = 20000000
+# usd = 20.0
+# minutes = 240
 
 [sandbox]
 # engine = "auto"       # docker, else bubblewrap
@@ -106,7 +116,12 @@ def render_default(
         d_sandbox=SandboxSection(),
         activation=_quote(TargetSection.model_fields["activation"].default),
         schedule=_quote(train.schedule),
-        gate=_quote(train.gate_metric),
+        mode=_quote(train.mode),
+        update_mode=_quote(train.update_mode),
+        slow_update=_quote(train.slow_update),
+        gate=_quote(train.gate),
+        gate_metric=_quote(train.gate_metric),
+        attribution=str(train.attribution).lower(),
     )
 
 

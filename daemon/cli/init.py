@@ -14,6 +14,7 @@ from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.config import ConfigError, is_inside
 from daemon.config_template import render_default
+from sandboxes.gateway.policy import Provider
 from skills_repo.skill import initial_skill
 from skills_repo.validate import MAX_NAME, NAME
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _TASKS = """\
 {"id": "example-1", "prompt": "What is 2 + 2? Reply with the number.", "answer": "4", "scorer": "numeric"}
 """
+
+_PROVIDERS: dict[str, Provider] = {"chat": "openai", "codex": "openai", "claude-code": "anthropic"}
+MODELS: dict[Provider, str] = {"openai": "gpt-5.5", "anthropic": "claude-opus-5-5"}
+"""What `init` writes down where no model is named: each provider's, with a price that is known."""
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +41,9 @@ def init(
     harness: Annotated[
         Literal["chat", "codex", "claude-code"], typer.Option(help="How the agent is driven.")
     ] = "codex",
-    model: Annotated[str, typer.Option(help="The agent's model.")] = "gpt-5.5",
+    model: Annotated[
+        str | None, typer.Option(help="The agent's model.", show_default="gpt-5.5; claude-opus-5-5 for claude-code")
+    ] = None,
     optimizer: Annotated[str | None, typer.Option(help="The optimizer's model (default: the agent's).")] = None,
     description: Annotated[str, typer.Option(help="For a new skill: what it does and when to use it.")] = "",
     config: ConfigFile = DEFAULT_CONFIG,
@@ -47,6 +54,7 @@ def init(
     Example: honed init --skill skills/pdf-forms --harness codex --model gpt-5.5
     """
     output = Output(as_json=as_json)
+    model = model or MODELS[_PROVIDERS[harness]]
     asked = _Asked(skill, harness, model, optimizer or model, description, config)
     run(output, lambda: _init(output, asked))
 
@@ -79,7 +87,7 @@ def _write(asked: _Asked) -> list[Path]:
     if asked.config.exists():
         msg = f"{asked.config}: exists already: edit it, or give another --config"
         raise ConfigError(msg)
-    provider: Literal["anthropic", "openai"] = "anthropic" if asked.harness == "claude-code" else "openai"
+    provider = _PROVIDERS[asked.harness]
     text = render_default(
         skill_path=asked.skill,
         tasks_path="tasks/tasks.jsonl",

@@ -205,7 +205,7 @@ def test_the_rendered_file_loads_and_means_what_was_asked(tmp_path: Path, harnes
 def test_the_defaults_in_the_rendered_comments_are_the_real_ones(tmp_path: Path) -> None:
     text = render_default(skill_path="s/x", tasks_path="t", target_model="m", optimizer_model="o")
     shown = [line for line in text.splitlines() if line.startswith("# ") and " = " in line]
-    optional = ("base_url", "api_key_env", "max_usd")
+    optional = ("base_url", "api_key_env", "max_usd", "attempts", "tokens", "usd", "minutes")
     uncommented = "\n".join(
         line.removeprefix("# ")
         if line in shown and not line.startswith(tuple(f"# {key}" for key in optional))
@@ -214,6 +214,20 @@ def test_the_defaults_in_the_rendered_comments_are_the_real_ones(tmp_path: Path)
     )
     assert len(shown) > 15
     assert _load(tmp_path, uncommented) == _load(tmp_path, text)
+    assert {
+        key for key in ("mode", "gate", "update_mode", "slow_update", "attribution") if f"\n# {key} = " not in text
+    } == set()
+
+
+def test_the_rendered_budget_of_a_run_can_be_uncommented(tmp_path: Path) -> None:
+    text = render_default(skill_path="s/x", tasks_path="t", target_model="m", optimizer_model="o")
+    keys = [f"# {key} = " for key in ("attempts", "tokens", "usd", "minutes")]
+    lines = (
+        line.removeprefix("# ") if line.startswith(("# [budget.run]", *keys)) else line for line in text.split("\n")
+    )
+    budget = _load(tmp_path, "\n".join(lines)).budget
+    assert None not in (budget.run.attempts, budget.run.tokens, budget.run.usd, budget.run.minutes)
+    assert budget.step == budget.day == _load(tmp_path, text).budget.run
 
 
 def test_the_papers_mode_changes_defaults_alone(tmp_path: Path) -> None:

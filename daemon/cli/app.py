@@ -5,12 +5,14 @@ A verb's module is imported when that verb is asked for: `honed log` shall not w
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from typer.rich_utils import rich_format_error
 
 from daemon import __version__, logs
@@ -55,6 +57,9 @@ def build(verbs: Iterable[str] = tuple(_MODULES)) -> typer.Typer:
     app.callback()(_globals)
     for verb in verbs:
         import_module(f"daemon.cli.{_MODULES[verb]}").register(app)
+    for command in app.registered_commands:
+        # The help is drawn as rich markup, in which the name of a section, such as [budget], would be a style.
+        command.help = escape(command.help or inspect.getdoc(command.callback) or "")
     return app
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from daemon.cli.app import _MODULES, asked, build
 
@@ -37,3 +40,20 @@ def test_reading_git_waits_for_no_client_library(verb: str) -> None:
     code = f"import sys; from daemon.cli.app import build; {ask}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("verb", _MODULES)
+def test_no_help_loses_what_stands_in_brackets(verb: str) -> None:
+    """Help is drawn as markup, where [budget] would be a style: it vanished."""
+    [command] = build((verb,)).registered_commands
+    texts = [inspect.getdoc(command.callback) or ""]
+    texts += [str(getattr(one, "help", "") or "") for one in get_command(build((verb,))).params]
+    shown = CliRunner().invoke(build((verb, "log")), [verb, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    for bracket in re.findall(r"\[[^\]]*\]", " ".join(texts)):
+        assert bracket in shown
+
+
+def test_a_section_named_in_help_is_shown() -> None:
+    shown = CliRunner().invoke(build(("publish", "log")), ["publish", "--help"], env={"COLUMNS": "200"}).output
+    assert "as [publish] in honed.toml says" in shown
+    assert "[publish] in honed.toml" in CliRunner().invoke(build(), ["--help"], env={"COLUMNS": "200"}).output

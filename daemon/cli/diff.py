@@ -46,7 +46,7 @@ def diff_verb(
 
     Control characters are shown, not sent to the terminal. Uncommitted changes are not looked at.
 
-    Example: honed diff main~3 main
+    Example: honed diff
     """
     output = Output(as_json=as_json)
     run(output, lambda: _diff(output, config, before, after))

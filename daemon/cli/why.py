@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
+from typer.core import TyperCommand
 
 from daemon.cli.history_parts import (
     commit_data,
@@ -39,9 +40,25 @@ _MOST_BODY = 60
 """Lines of a commit's message that are shown."""
 
 
+class _Why(TyperCommand):
+    """A line of a list, such as `- one`, is a text to find and no option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put such a text behind `--`, unless it stands there or is an option's value."""
+        for position, word in enumerate(args):
+            if word == "--":
+                break
+            if word.startswith("- ") and (
+                position == 0 or args[position - 1] not in ("--config", "-c", "--ref", "--file")
+            ):
+                args = [*args[:position], *args[position + 1 :], "--", word]
+                break
+        return super().parse_args(ctx, args)
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("why")(why)
+    app.command("why", cls=_Why)(why)
 
 
 def why(
@@ -58,7 +75,7 @@ def why(
 
     Blanks and case do not matter in a piece of text; it may go over several lines. A person's line says so.
 
-    Example: honed why "never write formulas"
+    Example: honed why 12
     """
     output = Output(as_json=as_json)
     run(output, lambda: _why(output, config, line, ref, file))

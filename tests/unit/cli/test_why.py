@@ -109,3 +109,16 @@ async def test_a_long_message_is_cut(toml: Path, capsys: pytest.CaptureFixture[s
     await _why(Output(), toml, "- new", None, "SKILL.md")
     out = capsys.readouterr().out
     assert f"line 59\n  … 40 more lines: git show {made[:10]}\n" in out
+
+
+@pytest.mark.parametrize(
+    "words", [(LINE,), (LINE, "--json"), ("--json", LINE), ("--file", "SKILL.md", LINE), ("--", LINE)]
+)
+def test_a_line_of_a_list_is_no_option(toml: Path, words: tuple[str, ...]) -> None:
+    ran = honed("why", *words, cwd=toml.parent)
+    assert ran.code == 0, ran.stderr
+    assert LINE in ran.stdout
+
+
+def test_what_begins_with_a_dash_alone_is_still_an_option(toml: Path) -> None:
+    assert "No such option: --nonsense" in honed("why", "--nonsense", "1", cwd=toml.parent).stderr

@@ -47,8 +47,13 @@ async def check_target(harness: Harness, attempts: Path) -> None:
     policy = POLICIES[attempt.outcome]
     if not policy.scored:
         model = harness.settings().get("model", "")
-        msg = f"[target] {harness.name} with {model}: {attempt.outcome}: {attempt.detail}: {policy.remedy}"
-        raise RunStopped(msg)
+        parts = [attempt.detail]
+        # A provider's failure names itself and its remedy: each is said once.
+        if attempt.outcome.replace("_", " ") not in attempt.detail:
+            parts.insert(0, attempt.outcome)
+        if policy.remedy.replace("[target] ", "") not in attempt.detail:
+            parts.append(policy.remedy)
+        raise RunStopped(": ".join([f"[target] {harness.name} with {model}", *parts]))
 
 
 async def check_optimizer(client: ModelClient) -> None:

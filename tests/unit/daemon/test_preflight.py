@@ -43,6 +43,15 @@ async def test_any_failure_of_ours_stops_with_its_remedy(outcome: Outcome, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_what_the_provider_said_already_is_not_said_again(tmp_path: Path) -> None:
+    detail = "openai at host: unreachable (2 tries; connection refused): check base_url and the network (key K)"
+    agent = FakeHarness(lambda _: FakeResult(outcome=Outcome.UNREACHABLE, detail=detail))
+    with pytest.raises(RunStopped) as stopped:
+        await check_target(agent, tmp_path)
+    assert str(stopped.value).endswith(f": {detail}")
+    assert str(stopped.value).count("unreachable") == str(stopped.value).count("base_url and the network") == 1
+
+
 async def test_the_optimizer_is_asked_once() -> None:
     asked: list[ModelRequest] = []
 

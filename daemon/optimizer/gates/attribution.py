@@ -13,6 +13,7 @@ from daemon.optimizer.gates.arms import Arm, paired, samples
 from daemon.optimizer.gates.evidence import p_value
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.gates.verdict import Pool, Verdict
+from daemon.optimizer.wording import counted
 from daemon.tasks.task import Task
 from skills_repo.edits import Applied, EditLimits, apply
 from skills_repo.skill import Skill
@@ -73,7 +74,8 @@ async def attribute(
     again = await judge(base, left.result, selection, verdict.base_pool)
     attempts += again.before_attempts + again.after_attempts
     if again.ruling != "accepted" or len(left.stages) != len(kept):
-        reason = f"{len(idle)} edits seem to carry nothing, but without them the skill does not hold: {again.rule}"
+        found = f"{len(idle)} of {counted(len(edits), 'edit')} found to carry nothing"
+        reason = f"{found}, but without that the skill does not hold: {again.rule}"
         return Attribution(applied, verdict, measured, reason=reason, attempts=attempts)
     reason = f"{len(idle)} of {len(edits)} edits carry nothing and are dropped"
     return Attribution(left, again, tuple(measured[p] for p in kept), tuple(idle), reason, attempts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from daemon.optimizer.gates.arms import Arm, broken_protected, changed, mixed, paired, samples, table
-from daemon.optimizer.gates.evidence import p_value, standard_error
+from daemon.optimizer.gates.evidence import p_value, p_words, standard_error
 from daemon.optimizer.gates.rule import TIE
 from daemon.optimizer.gates.verdict import Look, Pool, Ruling, Verdict
 from daemon.tasks.task import Task
@@ -84,20 +84,20 @@ class Course:
             return None
         if complete and evidence <= bar:
             self.leads = True
-            self._note(f"p {evidence:.3f} is at most {bar:.3f}: better, to be confirmed")
+            self._note(f"{p_words(evidence)} is at most {bar:.3f}: better, to be confirmed")
             return None
         if tied or evidence >= hope:
             return self._end("rejected", self._hopeless(evidence, hope, tied=tied, last=last))
         if complete:
-            self._note(f"p {evidence:.3f} is below {hope:.3f}: not clear yet, going on")
+            self._note(f"{p_words(evidence)} is below {hope:.3f}: not clear yet, going on")
         return None
 
     def _hopeless(self, evidence: float, hope: float, *, tied: bool, last: bool) -> str:
         if tied:
             return "the same result in every trial: a tie is not better"
         if last:
-            return f"p {evidence:.3f} is over {hope:.3f}: chance alone makes such a lead too often"
-        return f"p {evidence:.3f} is over {hope:.2f}: too little of a lead to go on"
+            return f"{p_words(evidence)} is over {hope:.3f}: chance alone makes such a lead too often"
+        return f"{p_words(evidence)} is over {hope:.2f}: too little of a lead to go on"
 
     async def confirm(self, again: int) -> Verdict:
         """Measure the candidate by trials that decided nothing: it must lead in them too, and they are its score."""
@@ -115,13 +115,15 @@ class Course:
         lead = after - before
         if lead > TIE or (self.shorter and abs(lead) <= TIE):
             return self._end("accepted", self._better(again), pool)
-        return self._end("rejected", f"better at first (p {self._evidence:.3f}), not so in {again} more trials", pool)
+        return self._end(
+            "rejected", f"better at first ({p_words(self._evidence)}), not so in {again} more trials", pool
+        )
 
     def _better(self, again: int) -> str:
         if self._evidence == 0.5:
             return f"a tie in all {self._rounds + again} trials, and the skill is shorter"
         trials = f"{self._rounds} {'trial' if self._rounds == 1 else 'trials'}"
-        return f"better in {trials} (p {self._evidence:.3f}), and in {again} more that decided nothing"
+        return f"better in {trials} ({p_words(self._evidence)}), and in {again} more that decided nothing"
 
     def _confirmed(self, task: Task, pool: Pool) -> bool:
         return bool(self.base.valid(task.id, self.pool.trials) and self.candidate.valid(task.id, pool.trials))

@@ -27,6 +27,12 @@ What is seen is rounded as its law is, so a coarse grid costs a little power and
 """
 
 
+def p_words(evidence: float | None) -> str:
+    """`p 0.012`; what rounds to nothing is `p < 0.001`, for no lead is beyond chance."""
+    value = 1.0 if evidence is None else evidence
+    return f"p {value:.3f}" if value >= 0.001 else "p < 0.001"
+
+
 @dataclass(frozen=True)
 class Sample:
     """One task's valid trials under both skills: values 0..1, at least one each."""

@@ -92,7 +92,7 @@ async def test_what_is_left_must_be_accepted_or_nothing_is_dropped() -> None:
     assert found.dropped == ()
     assert found.applied == applied
     assert found.verdict == verdict
-    assert "without them the skill does not hold: chance" in found.reason
+    assert "without that the skill does not hold: chance" in found.reason
 
 
 async def test_a_single_edit_costs_nothing() -> None:

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from daemon.optimizer.gates.evidence import Sample, p_value, standard_error
+from daemon.optimizer.gates.evidence import Sample, p_value, p_words, standard_error
 
 
 def weigh(before: tuple[float, ...], after: tuple[float, ...]) -> float:
@@ -150,3 +150,13 @@ def test_standard_error_is_that_of_the_difference() -> None:
     assert standard_error([sample, calm]) == pytest.approx(math.sqrt(spread * (1 / 4 + 1 / 2)) / 2)
     assert standard_error([calm]) == 0
     assert standard_error([]) is None
+
+
+def test_no_lead_is_said_to_be_beyond_chance() -> None:
+    assert [p_words(value) for value in (0.5, 0.0217, 0.001, 0.0009, 0.0)] == [
+        "p 0.500",
+        "p 0.022",
+        "p 0.001",
+        "p < 0.001",
+        "p < 0.001",
+    ]

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from daemon.cli.output import plain
 from daemon.logs import for_machines
+from daemon.optimizer.wording import counted
 from daemon.rollouts.progress import (
     AttemptFinished,
     AttemptStarted,
@@ -56,6 +57,9 @@ class ProgressLines:
         self._started = time.monotonic()
         self._running = 0
         self._done = 0
+        self._steps: dict[int, str] = {}
+        """Outcome by step, those decided before a restart among them."""
+        self._of = 0
 
     def notify(self, event: Event) -> None:
         """Print one line for the event, if it deserves one."""
@@ -70,16 +74,24 @@ class ProgressLines:
             case AttemptFinished():
                 self._finished(event)
             case StepDecided():
+                self._steps[event.step] = event.outcome
                 self._decided(event, f"step {event.step}/{event.steps}")
             case SlowUpdateDecided():
                 self._decided(event, f"slow update of epoch {event.epoch}")
             case RunEnded():
-                self._line(Text(f"run {event.run_id} {event.state}: {plain(event.reason)}", style="bold"))
+                # Why a budget stopped it is the verb's last line already.
+                reason = self._so_far() if event.state == "stopped" else plain(event.reason)
+                self._line(Text(f"run {event.run_id} {event.state}: {reason}", style="bold"))
 
     def _run_started(self, event: RunStarted) -> None:
+        self._of = event.steps
         verb = "goes on" if event.resumed else "begins"
         sizes = f"train {event.train}, selection {event.selection}, test {event.test} (sealed)"
         self._line(Text(f"run {event.run_id} {verb}: {event.skill}, {event.steps} steps, {sizes}", style="bold"))
+
+    def _so_far(self) -> str:
+        accepted = sum(outcome == "accepted" for outcome in self._steps.values())
+        return f"{len(self._steps)} of {counted(self._of, 'step')} done, {accepted} accepted: see `honed show latest`"
 
     def _finished(self, event: AttemptFinished) -> None:
         self._done += 1

@@ -19,6 +19,7 @@ from daemon.cli.progress import progress
 from daemon.cli.publish import check_publishing, publish_after
 from daemon.cli.run import STOPPED, run
 from daemon.config import SkillSection, load_config
+from daemon.optimizer.gates.power import smallest_effect
 from daemon.optimizer.loop import Training
 from daemon.optimizer.report import BeforeAfter, RunReport
 from daemon.optimizer.settings import Knobs
@@ -184,6 +185,8 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
         )
     else:
         console.print(f"{_steps_in_words(report)}: nothing was committed to {branch}")
+        if sight := _sight(report, parts):
+            console.print(sight)
     if not report.current_is_best:
         console.print(
             f"the newest commit of {branch} is not the best skill, for a slow update was forced: the scores above are "
@@ -193,6 +196,15 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
     money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
     counts = f"{report.attempts} attempts ({report.invalid} invalid)"
     console.print(f"{counts}, {total.tokens:,} tokens, {money}, {report.wall_s:.0f} s")
+
+
+def _sight(report: RunReport, parts: Parts) -> str:
+    """For a run whose every candidate was rejected: how small a gain could have been seen at all."""
+    train, selection = parts.config.train, parts.tasks.sizes()["selection"]
+    if train.gate != "paired" or not any(step.outcome == "rejected" for step in report.steps):
+        return ""
+    points = 100 * smallest_effect(selection, train)
+    return f"your selection split sees gains of about {points:.0f} points: `honed calibrate` says more"
 
 
 def _steps_in_words(report: RunReport) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from daemon.optimizer.batches import StepPlan
 from daemon.optimizer.state import State
+from daemon.optimizer.wording import counted
 
 DEAF = 3
 """Steps in a row without one usable reply of the optimizer, after which asking on is a waste."""
@@ -61,4 +62,4 @@ class Ending:
             return useless, True
         done = len(state.steps)
         early = self.before(self.plans[done], state) if done < len(self.plans) else ""
-        return early or f"{len(self.plans)} of {len(self.plans)} steps are done", False
+        return early or f"{len(self.plans)} of {counted(len(self.plans), 'step')} made", False

@@ -12,9 +12,11 @@ from rich.console import Console
 
 from daemon.cli.progress import ProgressLines
 from daemon.cli.train import edits_table, render_report
+from daemon.config_train import TrainSection
 from daemon.optimizer.decision import RolloutSummary, StepDecision
+from daemon.optimizer.gates.power import smallest_effect
 from daemon.optimizer.report import BeforeAfter, EditFate, RunReport
-from daemon.rollouts.progress import SlowUpdateDecided
+from daemon.rollouts.progress import Event, RunEnded, RunStarted, SlowUpdateDecided, StepDecided
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit, Op
 
@@ -36,7 +38,7 @@ def test_markup_in_an_edit_is_text() -> None:
 def a_report(**fields: Any) -> RunReport:
     nothing = BeforeAfter(None, None)
     empty: dict[str, Any] = dict.fromkeys(("steps", "edits", "commits"), ())
-    empty |= {"run_id": "r1", "skill": "skills/demo", "resumed": False, "ended": "3 of 3 steps are done"}
+    empty |= {"run_id": "r1", "skill": "skills/demo", "resumed": False, "ended": "3 of 3 steps made"}
     empty |= {"failed": False, "metric": "hard", "selection": nothing, "test": nothing, "base_commit": "c" * 40}
     empty |= {"best_digest": f"sha256:{'ab' * 32}", "current_is_best": True, "target_usage": Usage()}
     empty |= {"optimizer_usage": Usage(), "attempts": 4, "invalid": 0, "wall_s": 1.0}
@@ -55,9 +57,12 @@ def a_step(step: int, outcome: Any) -> StepDecision:
     return StepDecision(step=step, outcome=outcome, base_digest="", **made)
 
 
-def rendered(report: RunReport) -> str:
+def rendered(report: RunReport, selection: int = 30, **train: Any) -> str:
     parts = SimpleNamespace(
-        harness=SimpleNamespace(name="chat"), history=SimpleNamespace(branch="refs/heads/honed/demo")
+        harness=SimpleNamespace(name="chat"),
+        history=SimpleNamespace(branch="refs/heads/honed/demo"),
+        config=SimpleNamespace(train=TrainSection(**train)),
+        tasks=SimpleNamespace(sizes=lambda: {"selection": selection}),
     )
     out = io.StringIO()
     render_report(Console(file=out, width=200), report, parts)  # type: ignore[arg-type]
@@ -80,6 +85,36 @@ def test_a_run_without_a_commit_says_how_its_steps_ended(outcomes: list[str], wo
     """That the optimizer proposed nothing was said of every run without edits, whoever was at fault."""
     steps = tuple(a_step(number, outcome) for number, outcome in enumerate(outcomes, start=1))
     assert f"{words}: nothing was committed to honed/demo" in rendered(a_report(steps=steps))
+
+
+def test_where_all_was_rejected_it_is_said_how_small_a_gain_could_be_seen() -> None:
+    words = "your selection split sees gains of about"
+    rejected = a_report(steps=(a_step(1, "rejected"), a_step(2, "no_edits")))
+    assert f"{words} {100 * smallest_effect(12, TrainSection()):.0f} points: `honed calibrate`" in rendered(
+        rejected, 12
+    )
+    assert words not in rendered(rejected, gate="strict")
+    assert words not in rendered(a_report(steps=(a_step(1, "no_edits"),)))
+    assert words not in rendered(a_report(steps=(a_step(1, "rejected"),), commits=("a" * 40,)))
+
+
+def told(*events: Event) -> str:
+    out = io.StringIO()
+    lines = ProgressLines(SimpleNamespace(progress=Console(file=out, width=200)))  # type: ignore[arg-type]
+    for event in events:
+        lines.notify(event)
+    return out.getvalue()
+
+
+def test_a_run_that_the_budget_stopped_says_how_far_it_came_and_leaves_the_reason_to_the_verb() -> None:
+    begun = RunStarted("r1", "skills/demo", resumed=True, steps=9, train=9, selection=9, test=9)
+    steps = [
+        StepDecided(n, 9, word, "", 0.5, 0.5, 1, n == 1) for n, word in enumerate(("accepted", "rejected"), start=1)
+    ]
+    said = told(begun, *steps, RunEnded("r1", "stopped", "[budget.run] attempts = 9 is used up"))
+    assert "run r1 stopped: 2 of 9 steps done, 1 accepted: see `honed show latest`" in said
+    assert "used up" not in said
+    assert "run r1 failed: no key" in told(begun, RunEnded("r1", "failed", "no key"))
 
 
 def test_a_forced_slow_update_is_not_passed_off_as_the_best_skill() -> None:

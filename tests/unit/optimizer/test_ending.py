@@ -38,7 +38,7 @@ def state(*outcomes: Any, current: Standing = NOW) -> State:
 def test_a_run_goes_on_while_there_is_something_to_learn() -> None:
     for done in range(6):
         assert Ending(PLANS).before(PLANS[done], state(*["rejected"] * done)) == ""
-    assert Ending(PLANS).of(state(*["rejected"] * 6)) == ("6 of 6 steps are done", False)
+    assert Ending(PLANS).of(state(*["rejected"] * 6)) == ("6 of 6 steps made", False)
 
 
 def test_a_perfect_score_ends_it_unless_nothing_is_gated() -> None:
@@ -84,7 +84,7 @@ def test_also_where_it_had_only_one_step_to_answer_in() -> None:
     words, failed = ending.of(state("optimizer_error"))
     assert failed
     assert "the run's only step" in words
-    assert Ending(PLANS[:1]).of(state("rejected")) == ("1 of 1 steps are done", False)
+    assert Ending(PLANS[:1]).of(state("rejected")) == ("1 of 1 step made", False)
 
 
 def test_an_epoch_of_nothing_but_invalid_attempts_fails_the_run() -> None:

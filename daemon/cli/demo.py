@@ -34,6 +34,10 @@ _PLAIN_WORDS = (
     "real wire protocols and acts only on the text it is given, through the real CLIs, on real files; but its failures "
     "and its ideas are scripted. The figures show that the machinery works, not what a real model would gain."
 )
+_GATE_WORDS = (
+    'It judges by one pass (gate = "strict"), for the simulated model always answers alike; the default, "paired", '
+    "asks the same tasks again until a lead is more than chance."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -73,6 +77,7 @@ class _Shown:
 async def _demo(output: Output, folder: Path | None, workers: int) -> int:
     started = time.monotonic()
     output.warn(_PLAIN_WORDS)
+    output.say(_GATE_WORDS)
     ready = await set_up(output.say)
     folder = folder or Path(tempfile.mkdtemp(prefix="honed-demo-"))
     repository = await asyncio.to_thread(prepare, folder, chat=ready.agents is None, workers=workers)
@@ -96,10 +101,10 @@ async def _transfer(
     async with open_parts(config, progress(output), optimizer=False, harness=target) as parts:
         before = await parts.history.read(report.base_commit)
         after = await parts.history.read(await parts.history.base())
-        return (
-            await evaluate_with(parts, before, test=True),
-            await evaluate_with(parts, after, test=True),
-        )
+        output.say("transfer: test tasks with the skill as it was before training")
+        first = await evaluate_with(parts, before, test=True)
+        output.say("transfer: test tasks with the skill as training left it")
+        return first, await evaluate_with(parts, after, test=True)
 
 
 def _git_log(folder: Path, parts: Parts) -> str:
@@ -146,7 +151,10 @@ def _render(console: Console, shown: _Shown, data: dict[str, Any]) -> None:
     console.print(scores_table(shown.report, f"{parts.harness.name} in {data['sandbox']}"))
     if shown.transfer:
         before, after = (one.measured.score or 0.0 for one in shown.transfer)
-        console.print(f"transfer of the Codex-trained skill to Claude Code, test: {before:.3f} -> {after:.3f}")
+        console.print(
+            f"transfer to Claude Code, test: {before:.3f} with the skill before training -> {after:.3f} with the "
+            "Codex-trained one"
+        )
     else:
         console.print(f"no transfer: the CLIs are not here ({'; '.join(shown.ready.problems)})", markup=False)
     console.print(f"\ngit log {branch}")
@@ -157,7 +165,8 @@ def _render(console: Console, shown: _Shown, data: dict[str, Any]) -> None:
         f"\n{data['attempts']} attempts ({data['invalid']} invalid) in {data['wall_s']:.0f} s. Look around:\n"
         f"  cd {shlex.quote(str(shown.folder))}\n"
         f"  git log -p {branch}\n"
-        f"  git switch {branch} && git revert --no-edit HEAD && git switch -\n"
+        f"  {_honed()} revert {branch}   # takes the last edit back, as does "
+        f"`git switch {branch} && git revert --no-edit HEAD && git switch -`\n"
         f"  {_honed()} eval   # without the last edit: lower than selection's score above",
         markup=False,
         soft_wrap=True,  # what is to be copied stays on one line

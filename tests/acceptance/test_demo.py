@@ -28,6 +28,7 @@ def test_it_gets_better_on_both_splits_and_sorts_the_edits(wheel_demo: WheelDemo
     assert edits["proposed"] >= edits["accepted"] + edits["rejected"]
     assert result["repository"] == str(wheel_demo.folder)
     assert "SIMULATED" in wheel_demo.ran.stderr
+    assert "It judges by one pass" in wheel_demo.ran.stderr
 
 
 def test_its_commits_are_in_that_repository_with_their_evidence(wheel_demo: WheelDemo) -> None:

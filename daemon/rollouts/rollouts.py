@@ -18,9 +18,6 @@ from daemon.tasks.task import Task
 from harnesses.harness import Harness
 from skills_repo.skill import Skill
 
-Stop = Callable[[Sequence[TaskResult]], bool]
-"""Looks at the results so far (by task id): True starts no further attempt. What runs already is finished."""
-
 
 class Rollouts:
     """Runs a harness over tasks. One object a process and target: its concurrency bound is shared by all callers."""
@@ -63,28 +60,15 @@ class Rollouts:
         return self._attempts.key_settings
 
     async def score(
-        self,
-        skill: Skill | None,
-        tasks: Sequence[Task],
-        *,
-        run_id: str,
-        trial: int = 0,
-        stop: Stop | None = None,
+        self, skill: Skill | None, tasks: Sequence[Task], *, run_id: str, trial: int = 0
     ) -> tuple[TaskResult, ...]:
-        """The results by task id, invalid ones among them; fewer than `tasks` only if `stop` said so.
+        """The results by task id, invalid ones among them.
 
         Raises `RunStopped` when a failure makes going on useless, and `BudgetReached` when what is left may not be
         paid. Whatever was scored by then is journaled.
         """
-        done: dict[str, TaskResult] = {}
-
-        async def one(task: Task) -> None:
-            result = await self._one(skill, task, trial, run_id, lambda: stop is not None and stop(_by_id(done)))
-            if result is not None:
-                done[task.id] = result
-
-        await ordered(one(task) for task in tasks)
-        return _by_id(done)
+        found = await ordered(self._one(skill, task, trial, run_id, lambda: False) for task in tasks)
+        return tuple(sorted((one for one in found if one is not None), key=lambda one: one.task_id))
 
     async def stream(
         self, skill: Skill | None, tasks: Sequence[Task], *, run_id: str, trial: int = 0
@@ -128,7 +112,3 @@ class Rollouts:
             self._attempts.tell(found, reused=True)
             return found, True
         return await self._attempts.measure(skill, task, key, run_id), False
-
-
-def _by_id(done: dict[str, TaskResult]) -> tuple[TaskResult, ...]:
-    return tuple(done[task_id] for task_id in sorted(done))

@@ -252,12 +252,6 @@ async def test_the_plan_stands_before_the_agent_starts(tmp_path: Path) -> None:
     assert await journal.unfinished_attempts() == ()
 
 
-async def test_stop_starts_nothing_more(tmp_path: Path) -> None:
-    bench = await Bench(tmp_path, workers=1).open()
-    results = await bench.score(stop=lambda done: len(done) == 2)
-    assert [result.task_id for result in results] == ["t0", "t1"]
-
-
 async def test_cancelling_leaves_nothing_running_and_no_score(tmp_path: Path) -> None:
     class Slow(WorldHarness):
         async def run(self, assignment: Assignment) -> Attempt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import structlog
@@ -29,6 +29,7 @@ from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.opening import COMMITS_OF, Opened, Opening
+from daemon.optimizer.people import as_earlier_step, edits_taken_back
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.reporting import Reporter
@@ -38,6 +39,7 @@ from daemon.optimizer.state import State
 from daemon.optimizer.step import Step, limits_of
 from daemon.optimizer.tools import Tools
 from daemon.optimizer.wording import counted
+from daemon.redaction import redact
 from daemon.rollouts.progress import (
     Event,
     Observer,
@@ -94,7 +96,8 @@ class Training:
             firewall = await asyncio.to_thread(Firewall.of, self.tasks)
             if firewall.left_out:
                 log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
-            report = await _Loop(self, firewall, opened, mark, started).run()
+            refusals = await self._refusals(firewall, opened.run.base_commit)
+            report = await _Loop(self, refusals, opened, mark, started).run()
         except RefMovedError as error:
             # Not ended: if the skill is left as it was, the same run goes on above what others committed.
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
@@ -110,6 +113,13 @@ class Training:
         await self.journal.end_run(run_id, state)
         self.observer.notify(RunEnded(run_id, state, report.ended))
         return report
+
+    async def _refusals(self, firewall: Firewall, base: str) -> Refusals:
+        """The guards, and what people took back by then; their words pass the firewall like anybody's."""
+        found = await edits_taken_back(self.history, base)
+        skill = await self.history.read(base) if found else None
+        told = [replace(one, reason=redact(firewall.remark(one.reason, skill))) for one in found if skill]
+        return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=tuple(told))
 
     def fingerprint(self) -> Fingerprint:
         """What decides this run besides the skill."""
@@ -134,7 +144,7 @@ class _Loop:
     """One pass through a run, live or replayed."""
 
     def __init__(
-        self, training: Training, firewall: Firewall, opened: Opened, mark: Fingerprint, started: float
+        self, training: Training, refusals: Refusals, opened: Opened, mark: Fingerprint, started: float
     ) -> None:
         self._training = training
         self._run = opened.run
@@ -148,7 +158,7 @@ class _Loop:
         self._plans = plan_steps(
             ids, epochs=train.epochs, batch=train.batch, accumulation=train.accumulation, seed=train.seed
         )
-        self._tools = _tools(training, firewall, opened.run.run_id)
+        self._tools = _tools(training, refusals, opened.run.run_id)
         self._committer = Committer(
             training.history,
             opened.run.run_id,
@@ -166,7 +176,8 @@ class _Loop:
         self._say(self._started())
         initial = await self._initial()
         baseline = await measure_baseline(self._tools, self._training.journal, initial, self._mark.parts)
-        state = State.initial(initial, baseline)
+        told = as_earlier_step(self._tools.refusals.taken_back)
+        state = State.initial(initial, baseline, told)
         ending = Ending(self._plans, gated=self._training.knobs.train.gate != "off")
         for plan in self._plans:
             if ending.before(plan, state):
@@ -278,7 +289,7 @@ class _Loop:
         self._training.observer.notify(event)
 
 
-def _tools(training: Training, firewall: Firewall, run_id: str) -> Tools:
+def _tools(training: Training, refusals: Refusals, run_id: str) -> Tools:
     knobs = training.knobs
     return Tools(
         run_id=run_id,
@@ -294,8 +305,8 @@ def _tools(training: Training, firewall: Firewall, run_id: str) -> Tools:
         ),
         selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, knobs.gate),
         gate=make_gate(knobs.train),
-        firewall=firewall,
-        refusals=Refusals(firewall, repeats=knobs.train.refuse_rejected),
+        firewall=refusals.firewall,
+        refusals=refusals,
         train={task.id: task for task in training.tasks.split("train")},
         knobs=knobs,
         observer=training.observer,

@@ -34,10 +34,17 @@ class StepBuffer:
 
     epoch: int = 0
     entries: tuple[EarlierStep, ...] = ()
+    standing: tuple[EarlierStep, ...] = ()
+    """What people took back: it outlives every epoch."""
+
+    @property
+    def told(self) -> tuple[EarlierStep, ...]:
+        """What reflections read."""
+        return (*self.standing, *self.entries)
 
     def at(self, epoch: int) -> StepBuffer:
-        """The buffer for a step of `epoch`: a new epoch starts empty."""
-        return self if epoch == self.epoch else StepBuffer(epoch)
+        """The buffer for a step of `epoch`: a new epoch starts empty, but for what people took back."""
+        return self if epoch == self.epoch else StepBuffer(epoch, standing=self.standing)
 
     def after(self, decision: StepDecision) -> StepBuffer:
         """With one more step."""
@@ -55,7 +62,7 @@ class StepBuffer:
             patterns=tuple(_row(pattern) for pattern in decision.patterns),
             tasks=verdict.n if verdict and tried else 0,
         )
-        return StepBuffer(decision.epoch, (*buffer.entries, entry))
+        return StepBuffer(decision.epoch, (*buffer.entries, entry), buffer.standing)
 
 
 def _row(pattern: Pattern) -> dict[str, Any]:

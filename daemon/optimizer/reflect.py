@@ -77,7 +77,7 @@ class Reflector:
             meta_skill=self.meta_skill,
             skill=self.skill.text,
             budget=self.budget,
-            earlier=self.buffer.entries,
+            earlier=self.buffer.told,
             attempts=attempts,
             wish=self.form.wish(self.budget),
         )

@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from daemon.optimizer.firewall import Firewall
+from daemon.optimizer.people import TakenBack
 from daemon.redaction import holds_secret, redact
 from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.hidden import find_hidden
@@ -21,6 +22,8 @@ class Refusals:
     firewall: Firewall
     repeats: bool = True
     """Refuse what was rejected on the same skill in this run."""
+    taken_back: tuple[TakenBack, ...] = ()
+    """What people reverted: refused in every mode."""
 
     def edit(self, edit: Edit, skill: Skill, limits: EditLimits, rejected: Set[tuple[str, str]]) -> str:
         """Why this edit is not worth a place in the ranking; empty if it is.
@@ -33,6 +36,9 @@ class Refusals:
         leak = self.firewall.text(edit.content, skill) if whole else self.firewall.edit(edit, skill)
         if leak:
             return leak
+        for known in self.taken_back:
+            if known.matches(edit):
+                return "a person took it back" + (f": {known.reason}" if known.reason else "")
         alone = apply(skill, [edit], limits)
         if alone.report.rows[0].status is EditStatus.NO_CHANGE:
             return "it changes nothing"

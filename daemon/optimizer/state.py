@@ -7,7 +7,7 @@ from typing import Self
 
 from daemon.optimizer.decision import BaselineDecision, Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.optimizer.gates.verdict import Pool, Verdict
-from daemon.optimizer.memory import StepBuffer
+from daemon.optimizer.memory import EarlierStep, StepBuffer
 from skills_repo.skill import Skill
 
 
@@ -49,12 +49,12 @@ class State:
     meta_skills: tuple[MetaSkillDecision, ...] = ()
 
     @classmethod
-    def initial(cls, skill: Skill, baseline: BaselineDecision) -> Self:
-        """Before the first step: current is best."""
+    def initial(cls, skill: Skill, baseline: BaselineDecision, standing: tuple[EarlierStep, ...] = ()) -> Self:
+        """Before the first step: current is best; `standing` is what people took back."""
         found = baseline.measured
         score, complete = (found.score, found.n == found.of) if found else (None, False)
-        standing = Standing(skill, baseline.pool, score, complete)
-        return cls(standing, standing, tasks=found.of if found else 0)
+        best = Standing(skill, baseline.pool, score, complete)
+        return cls(best, best, buffer=StepBuffer(standing=standing), tasks=found.of if found else 0)
 
     @property
     def skill(self) -> Skill:

@@ -57,7 +57,7 @@ class LearningRate:
             skill=skill.text,
             step=step,
             total=self.total,
-            earlier=buffer.entries,
+            earlier=buffer.told,
             edits=rows,
             least=least,
             most=most,

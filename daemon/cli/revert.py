@@ -45,7 +45,9 @@ def revert_verb(
         ),
     ],
     *,
-    reason: Annotated[str, typer.Option("--reason", "-m", help="Why, for the message: people and later runs read it.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", "-m", help="Why, for the message: people and later runs read it.")
+    ] = "",
     config: ConfigFile = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:

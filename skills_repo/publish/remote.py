@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skills_repo.publish.address import same_project, without_user
+from skills_repo.publish.address import same_project
 from skills_repo.publish.errors import PublishError
+from skills_repo.publish.said import reason
 
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -72,7 +73,7 @@ class Remote:
             code, out, said = self._run("remote", "get-url", "--all", *also, "--", self.name)
             if code != 0:
                 msg = f"there is no git remote {self.name} in {self.root} (`git remote add {self.name} …`, or mend "
-                raise PublishError(msg + f"[publish] remote; git said: {said})")
+                raise PublishError(msg + f"[publish] remote; git said: {reason(said)[0]})")
             found.append(out.split("\n")[:-1])
         if [len(urls) for urls in found] != [1, 1] or not same_project(found[0][0], found[1][0]):
             msg = f"remote {self.name} has several addresses, or pushes elsewhere than it fetches from"
@@ -124,12 +125,13 @@ class Remote:
             raise RemoteMovedError(f"{msg} (run `honed publish` again)")
         raise self._failed("refused the push", row.rsplit("\t", 1)[-1] or said)
 
-    def _failed(self, what: str, said: str) -> PublishError:
-        hint = "check the address and git's own credentials, for instance with"
-        return PublishError(f"remote {self.name} {what}: {said} ({hint} `git ls-remote {self.name}`)")
+    def _failed(self, what: str, stderr: str) -> PublishError:
+        said, remedy = reason(stderr)
+        also = f"{remedy}; try it" if remedy else "check the address and git's own credentials, for instance"
+        return PublishError(f"remote {self.name} {what}: {said} ({also} with `git ls-remote {self.name}`)")
 
     def _run(self, *argv: str) -> tuple[int, str, str]:
-        """Exit code, output, and the line of stderr that says why; no address in it holds a user or password."""
+        """Exit code, output and stderr: an address in it may hold a password, so show what `reason` makes of it."""
         command = ["git", "--no-pager", *[part for setting in _SETTINGS for part in ("-c", setting)], *argv]
         try:
             process = subprocess.Popen(
@@ -155,18 +157,10 @@ class Remote:
                     raise
                 msg = f"git {argv[0]} with remote {self.name} took longer than {self.timeout_s:g} s"
                 raise PublishError(f"{msg} (is it reachable? raise [publish] timeout_s)") from error
-        return process.returncode, out.decode("utf-8", "replace"), _why(err.decode("utf-8", "replace"))
+        return process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def _environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         kept = {
             name: value for name, value in environ.items() if name not in self.withheld and not _OUT.fullmatch(name)
         }
         return {**kept, **_ENVIRONMENT}
-
-
-def _why(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    told = next(
-        (line for line in lines if line.startswith(("fatal:", "error:", "remote: "))), lines[-1] if lines else ""
-    )
-    return without_user(told.removeprefix("fatal: ").removeprefix("error: "))[:300] or "git gave no reason"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from skills_repo import committing
 from skills_repo.history import Author, RefMovedError, RepositoryError
 from skills_repo.repository import SkillRepository
 from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay, skill_text
@@ -284,13 +285,13 @@ async def test_dying_before_the_branch_moves_leaves_no_trace_of_the_step(
     history = history_of(a_repository(tmp_path / "r"))
     base = await history.base()
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SkillRepository, "_move", die)
+        patch.setattr(committing, "_move", die)
         with pytest.raises(KeyboardInterrupt):
-            history._commit_edits(base, (a_change(NEW),), 100)
+            committing.commit_edits(history._refs, SKILL_PATH, base, (a_change(NEW),), author=HONED, when=100)
     assert await history.base() == base
     assert await history.find_step("r-1", 1) == ()
     made = await history.commit_edits(base, [a_change(NEW)], 100)

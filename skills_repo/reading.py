@@ -1,0 +1,79 @@
+"""A skill in a repository, read: its folder at a commit, and what stands beside it. Blocking; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from skills_repo import objects
+from skills_repo.git import Git, GitFailedError
+from skills_repo.history import FileAt, RepositoryError
+from skills_repo.refs import Refs
+from skills_repo.skill import Skill, SkillError
+from skills_repo.validate import validate
+
+
+@contextmanager
+def _named_below(skill_path: str) -> Iterator[None]:
+    """Errors name files from the repository's top."""
+    try:
+        yield
+    except SkillError as error:
+        raise error.below(skill_path) from error
+
+
+def read(refs: Refs, skill_path: str, ref: str) -> Skill:
+    """See `SkillHistory.read`."""
+    commit = refs.resolve(ref)
+    with _named_below(skill_path):
+        skill = objects.read_skill(refs.git, commit, skill_path)
+        validate(skill)
+    return skill
+
+
+def files(refs: Refs, skill_path: str, ref: str) -> tuple[FileAt, ...]:
+    """See `SkillHistory.files`."""
+    commit = refs.resolve(ref)
+    with _named_below(skill_path):
+        return objects.read_files(refs.git, commit, skill_path)
+
+
+def changed_beside(git: Git, skill_path: str, oid: str) -> tuple[str, ...]:
+    """See `SkillHistory.changed_beside`; `oid` is a checked id."""
+    ends = git.line("rev-list", "--parents", "--max-count=1", oid).split()
+    argv = ["diff-tree", "--root", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", *ends[1:2], oid]
+    return tuple(sorted(path for path in git.fields(argv) if not path.startswith(f"{skill_path}/")))
+
+
+def dirty(refs: Refs, skill_path: str) -> tuple[str, ...]:
+    """See `SkillHistory.dirty`."""
+    refs.check()
+    if refs.git.line("rev-parse", "--is-inside-work-tree") != "true":
+        return ()
+    flags = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
+    rows = refs.git.fields(["status", *flags, "--", skill_path])
+    return tuple(sorted(row[3:] for row in rows))
+
+
+def overlooked(refs: Refs, skill_path: str) -> str:
+    """One sentence if the skill was changed on HEAD since the branch left it (or was merged); else empty."""
+    ours = refs.head()
+    theirs = refs.resolve("HEAD")
+    if ours is None:
+        return ""
+    git = refs.git
+    try:
+        common = git.line("merge-base", ours, theirs)
+        then = objects.read_skill(git, common, skill_path)
+        if objects.read_skill(git, theirs, skill_path).digest == then.digest:
+            return ""
+    except GitFailedError as error:
+        if error.code != 1:
+            raise
+        return ""  # nothing in common: there is no change to speak of
+    except (SkillError, RepositoryError):
+        pass  # not readable on one side: then it was changed for sure
+    return (
+        f"HEAD ({theirs[:10]}) has another version of {skill_path} than {refs.short} ({ours[:10]}), "
+        f"which is the one used: merge HEAD into it, or `git branch -D {refs.short}` to start from HEAD"
+    )

@@ -1,11 +1,12 @@
-"""Where an edit may take hold of SKILL.md: the editable text and the unique place of an anchor in it.
+"""Where an edit may take hold of a text: what is editable in it, and the unique place of an anchor.
 
-Invariant: frontmatter and guarded region are protected spans; no place handed out touches them.
+Invariant: of SKILL.md, frontmatter and guarded region are protected spans; no place handed out touches them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,13 +34,14 @@ class Place:
 
 
 class Ground:
-    """One text, its protected spans, and the places in it. Raises `SkillError` if it has no frontmatter."""
+    """One text, its protected spans, and the places in it. Raises `SkillError` if SKILL.md has no frontmatter."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, whole: bool = False) -> None:
+        """`whole`: nothing is protected, as in any file but SKILL.md."""
         self.view = LineView(text)
         self._text = self.view.text
-        self._head = len(frontmatter.split(self._text).head)
-        self._region = guarded.find(self._text)
+        self._head = 0 if whole else len(frontmatter.split(self._text).head)
+        self._region = None if whole else guarded.find(self._text)
 
     @property
     def protected(self) -> tuple[str, str | None]:
@@ -80,6 +82,16 @@ class Ground:
         shown = ", ".join(map(str, lines[:8])) + (", …" if len(lines) > 8 else "")
         return f"it occurs {len(found)} times, in {'line' if len(lines) == 1 else 'lines'} {shown}"
 
+    def lines(self, wanted: Callable[[str], bool]) -> list[Place]:
+        """The whole lines, line ends included, that are `wanted` and not protected."""
+        found, start = [], 0
+        for line in self._text.split("\n"):
+            place = Place(start, min(len(self._text), start + len(line) + 1))
+            if wanted(line) and self._touches(place) is None:
+                found.append(place)
+            start += len(line) + 1
+        return found
+
     def _touches(self, place: Place) -> Miss | None:
         if self._region is not None and place.end > self._region.start and place.start < self._region.end:
             return Miss.GUARDED
@@ -102,5 +114,6 @@ class Ground:
         last = region is not None and not self._text[region.end :].strip()
         end = region.start if region is not None and last else len(self._text)
         before = self._text[:end]
-        gap = "" if _BLANK_LINE_BEFORE.search(before) else "\n" if before.endswith("\n") else "\n\n"
+        known = not before.strip("\ufeff") or _BLANK_LINE_BEFORE.search(before)
+        gap = "" if known else "\n" if before.endswith("\n") else "\n\n"
         return Place(end, end), gap + content + ("\n\n" if last else "\n")

@@ -1,4 +1,4 @@
-"""Edits of SKILL.md as data: what may be asked for, the bounds, and the report of what became of each."""
+"""Edits of a skill as data: what may be asked for, the bounds, and the report of what became of each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skills_repo.skill import Skill
+from skills_repo.editable import DEFAULT, is_editable
+from skills_repo.references import is_reference
+from skills_repo.skill import SKILL_FILE, Skill
 
 MAX_EDITS = 64
 """Applied in one step where no budget is set: no reply can make a thousand commits."""
 
 
 class Op(StrEnum):
-    """Edit operations (SkillOpt, section on bounded edits); the last two are ours to make, no patch may name them."""
+    """Edit operations (SkillOpt, section on bounded edits); what a step may use beside `PATCH_OPS`, its limits say."""
 
     APPEND = "append"
     INSERT_AFTER = "insert_after"
@@ -23,19 +25,27 @@ class Op(StrEnum):
     """`content` is the whole new body: what follows the frontmatter, without the guarded region."""
     SLOW_UPDATE = "slow_update"
     """`content` is the new text of the guarded region."""
+    CREATE = "create"
+    """A new reference `file` with `content`; `link` goes into SKILL.md, below `target` (empty: at its end)."""
+    REMOVE = "remove"
+    """The reference `file` goes, with the lines of SKILL.md that name it; or `target` there becomes `link`."""
 
 
 PATCH_OPS = frozenset({Op.APPEND, Op.INSERT_AFTER, Op.REPLACE, Op.DELETE})
 """What every step may do."""
+REFERENCE_OPS = frozenset({Op.CREATE, Op.REMOVE})
+"""What makes and takes away references: one edit, one commit, so that file and link never stand apart."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One change to SKILL.md."""
+    """One change to a file of the skill."""
 
     op: Op
     target: str = ""
-    """The anchor: text that occurs exactly once outside frontmatter and guarded region; empty where none is needed."""
+    """The anchor: text that occurs exactly once in the file (of SKILL.md, outside frontmatter and guarded region).
+
+    Empty where none is needed; of `CREATE` and `REMOVE` it is a place in SKILL.md."""
     content: str = ""
     """Empty for delete."""
     rationale: str = ""
@@ -44,6 +54,10 @@ class Edit:
     """How many minibatch patches asked for it."""
     evidence: tuple[str, ...] = ()
     """Task ids that asked for it, ordered."""
+    file: str = SKILL_FILE
+    """Relative POSIX path in the skill's folder."""
+    link: str = ""
+    """For `CREATE` and `REMOVE` alone: text for SKILL.md."""
 
 
 class EditStatus(StrEnum):
@@ -62,6 +76,13 @@ class EditStatus(StrEnum):
     INVALID_RESULT = "invalid_result"
     NOT_ALLOWED = "not_allowed"
     MALFORMED = "malformed"
+    NOT_EDITABLE = "not_editable"
+    FILE_MISSING = "file_missing"
+    FILE_EXISTS = "file_exists"
+    BAD_FILE_NAME = "bad_file_name"
+    NOT_TEXT = "not_text"
+    NOT_LINKED = "not_linked"
+    DEAD_LINK = "dead_link"
 
     @property
     def explanation(self) -> str:
@@ -83,6 +104,13 @@ _EXPLANATIONS: Mapping[EditStatus, str] = {
     EditStatus.INVALID_RESULT: "The whole file would not be a valid skill with the edit.",
     EditStatus.NOT_ALLOWED: "The operation is not one that this step may use.",
     EditStatus.MALFORMED: "The edit is not well formed.",
+    EditStatus.NOT_EDITABLE: "The file is not one that edits may change.",
+    EditStatus.FILE_MISSING: "The skill has no such file.",
+    EditStatus.FILE_EXISTS: "The skill has a file of that name already: edit that one.",
+    EditStatus.BAD_FILE_NAME: "A file may not have that name.",
+    EditStatus.NOT_TEXT: "The file is no UTF-8 text.",
+    EditStatus.NOT_LINKED: "SKILL.md would not name a reference by its path, so no agent would open it.",
+    EditStatus.DEAD_LINK: "A reference would be named that is not there.",
 }
 
 
@@ -99,7 +127,19 @@ class EditLimits:
     max_guarded_chars: int = 3_000
     """Of the guarded region's new text."""
     also: frozenset[Op] = frozenset()
-    """Operations allowed besides `PATCH_OPS`: `REWRITE`, `SLOW_UPDATE`."""
+    """Operations allowed besides `PATCH_OPS`: `REWRITE`, `SLOW_UPDATE`, `REFERENCE_OPS`."""
+    editable: tuple[str, ...] = DEFAULT
+    """Patterns of the files that edits may change (`skills_repo.editable`); SKILL.md is always among them."""
+    references: bool = False
+    """References may be changed, too, and the link rule holds (`skills_repo.references`)."""
+    max_reference_chars: int = 20_000
+    """Of any file but SKILL.md after the edit, a new one among them."""
+    max_link_chars: int = 500
+    """Of `Edit.link`, and of a line that goes with a reference."""
+
+    def allows(self, file: str) -> bool:
+        """Edits may change this file."""
+        return is_editable(file, self.editable) or (self.references and is_reference(file))
 
     @property
     def most(self) -> int:

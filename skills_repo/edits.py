@@ -1,4 +1,4 @@
-"""Bounded edits of SKILL.md, enforced in code: unique anchors, budget, frozen frontmatter, guarded region, size.
+"""Bounded edits of a skill, enforced in code: unique anchors, budget, frozen frontmatter, guarded region, size, links.
 
 `apply` is pure. A model can ask for anything; what is not allowed is skipped with a status, never applied in part.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skills_repo import guarded, rewriting
-from skills_repo.anchors import Ground, Miss, Place
+from skills_repo.body_edits import edited_body
 from skills_repo.content import check_content, check_form
 from skills_repo.edit import (
     MAX_EDITS,
     PATCH_OPS,
+    REFERENCE_OPS,
     Applied,
     AppliedEdit,
     ApplyReport,
@@ -22,13 +22,14 @@ from skills_repo.edit import (
     Op,
     RefusedError,
 )
-from skills_repo.nearest import nearest
-from skills_repo.skill import Skill, SkillError
-from skills_repo.validate import validate
+from skills_repo.file_edits import created, edited_file, removed
+from skills_repo.references import broken_rule
+from skills_repo.skill import SKILL_FILE, Skill
 
 __all__ = [
     "MAX_EDITS",
     "PATCH_OPS",
+    "REFERENCE_OPS",
     "Applied",
     "AppliedEdit",
     "ApplyReport",
@@ -46,7 +47,8 @@ def apply(skill: Skill, edits: Sequence[Edit], limits: EditLimits) -> Applied:
     `append` goes to the end of the file, or before the guarded region if nothing but blank lines follows it.
     `insert_after` goes below the line that holds the anchor's end. `replace` and `delete` are exact. Anchors match with
     CRLF read as LF; new text takes the file's line ends, and every byte outside the edit stays. `rewrite` puts a new
-    body in place and `slow_update` a new guarded region, where the limits allow them.
+    body in place and `slow_update` a new guarded region, where the limits allow them. Other files are edited alike
+    where the limits name them; `create` and `remove` make and take away a reference together with its link.
     """
     rows: list[AppliedEdit] = []
     stages: list[Skill] = []
@@ -65,64 +67,18 @@ def _apply_one(base: Skill, skill: Skill, edit: Edit, limits: EditLimits) -> Ski
     """The skill with one edit applied, or `RefusedError`. `base` is what the first edit met."""
     check_form(edit, limits)
     check_content(edit, limits)
-    try:
-        before = skill.text
-        ground = Ground(before)
-    except (SkillError, UnicodeDecodeError, KeyError) as error:
-        raise RefusedError(EditStatus.INVALID_RESULT, f"the skill itself is not valid: {error}") from error
-    after = _edited(ground, edit)
-    if after == before:
-        raise RefusedError(EditStatus.NO_CHANGE)
-    if len(after) > limits.max_skill_chars and len(after) >= len(before):
-        detail = f"SKILL.md would have {len(after)} of {limits.max_skill_chars} characters"
-        raise RefusedError(EditStatus.TOO_LARGE, detail)
-    candidate = skill.with_text(after)
-    _check_result(candidate, ground, edit.op)
-    if edit.op != Op.SLOW_UPDATE:
-        rewriting.check_something_left(base.text, before, after, rewrite=edit.op == Op.REWRITE)
-    return candidate
+    after = _edited(base, skill, edit, limits)
+    broken = broken_rule(skill, after) if limits.references else None
+    if broken is not None:
+        raise RefusedError(EditStatus(broken[0]), broken[1])
+    return after
 
 
-def _edited(ground: Ground, edit: Edit) -> str:
-    """The whole text with the edit made."""
-    original = ground.view.original
-    if edit.op == Op.REWRITE:
-        return rewriting.with_body(original, edit.content)
-    if edit.op == Op.SLOW_UPDATE:
-        return rewriting.with_guidance(original, edit.content)
-    place, new = _splice(ground, edit)
-    return ground.view.spliced(place.start, place.end, new)
-
-
-def _splice(ground: Ground, edit: Edit) -> tuple[Place, str]:
-    """The place to replace, and by what (LF line ends)."""
-    content = edit.content.replace("\r\n", "\n")
-    if edit.op == Op.APPEND:
-        return ground.at_end(rewriting.trimmed(content))
-    place = ground.locate(edit.target)
-    if isinstance(place, Miss):
-        raise RefusedError(EditStatus(place.value), _where(place, ground, edit.target))
-    if edit.op == Op.INSERT_AFTER:
-        return ground.below(place, content)
-    return place, content
-
-
-def _where(miss: Miss, ground: Ground, target: str) -> str:
-    """What helps to mend a target."""
-    if miss is Miss.MISSING:
-        return nearest(ground.view.text, target)
-    return ground.occurrences(target) if miss is Miss.AMBIGUOUS else ""
-
-
-def _check_result(candidate: Skill, ground: Ground, op: Op) -> None:
-    """The whole file once more: valid, and what is protected still the same bytes."""
-    try:
-        validate(candidate)
-        head, region = Ground(candidate.text).protected
-    except SkillError as error:
-        raise RefusedError(EditStatus.INVALID_RESULT, str(error)) from error
-    known_head, known_region = ground.protected
-    if head != known_head or (op != Op.SLOW_UPDATE and region != known_region):
-        raise RefusedError(EditStatus.INVALID_RESULT, "the frontmatter or the guarded region would change")
-    if op == Op.SLOW_UPDATE and guarded.without(candidate.text) != guarded.without(ground.view.original):
-        raise RefusedError(EditStatus.INVALID_RESULT, "the slow update would change text outside its region")
+def _edited(base: Skill, skill: Skill, edit: Edit, limits: EditLimits) -> Skill:
+    if edit.op == Op.CREATE:
+        return created(base, skill, edit, limits)
+    if edit.op == Op.REMOVE:
+        return removed(base, skill, edit, limits)
+    if edit.file != SKILL_FILE:
+        return edited_file(base, skill, edit, limits)
+    return edited_body(base, skill, edit, limits)

@@ -11,8 +11,9 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skills_repo.edits import Edit, Op
+from skills_repo.edits import REFERENCE_OPS, Edit, Op
 from skills_repo.hidden import drop_hidden
+from skills_repo.skill import SKILL_FILE
 
 WIDTH = 72
 MAX_RATIONALE = 1_000
@@ -39,6 +40,8 @@ _OPS = {
     Op.DELETE: "delete",
     Op.REWRITE: "rewrite",
     Op.SLOW_UPDATE: "update guidance",
+    Op.CREATE: "create",
+    Op.REMOVE: "remove",
 }
 
 
@@ -92,6 +95,8 @@ class EditNote:
 def compose(note: EditNote) -> str:
     """The whole message, ending in a newline."""
     blocks = [_subject(note)]
+    if note.edit.file != SKILL_FILE:
+        blocks.append(f"Of the skill's file {neutral(str(note.edit.file), 200)}.")
     rationale = neutral(str(note.edit.rationale or ""), MAX_RATIONALE)
     if rationale:
         blocks += ["Why, in the optimizer's words:", _quoted(rationale)]
@@ -155,6 +160,8 @@ def _quoted(text: str, hang: str = "") -> str:
 def _subject(note: EditNote) -> str:
     edit = note.edit
     text = edit.target if edit.op == Op.DELETE else edit.content or edit.target
+    if edit.op in REFERENCE_OPS:
+        text = edit.file
     if edit.op == Op.REWRITE:  # a body's first line is the skill's title, the same every time
         text = edit.rationale or text
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
@@ -173,6 +180,7 @@ def _trailers(note: EditNote) -> list[tuple[str, str]]:
         ("Honed-Skill", _value(note.skill)),
         ("Honed-Base", _value(note.base)),
         ("Honed-Op", _value(note.edit.op)),
+        ("Honed-File", _value(note.edit.file) if note.edit.file != SKILL_FILE else ""),
         ("Honed-Gate", _figures(note.gate)),
         ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
         ("Honed-Target", _value(note.target)),

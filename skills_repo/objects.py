@@ -39,13 +39,13 @@ def read_skill(git: Git, commit: str, skill_path: str) -> Skill:
     contents = {entry.path: blobs[entry.oid] for entry in entries}
     plain = {entry.path: contents[entry.path] for entry in entries if entry.mode != _LINK_MODE}
     links = {entry.path: contents[entry.path] for entry in entries if entry.mode == _LINK_MODE}
-    files = dict(plain)
+    files, inner = dict(plain), {}
     for path, target in links.items():
         inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.decode("utf-8", "replace")))
         if inside not in plain:
             raise SkillError("is a link that leaves the skill", remedy="put a regular file in its place", file=path)
-        files[path] = plain[inside]
-    return from_files(posixpath.basename(skill_path), files)
+        files[path], inner[path] = plain[inside], inside
+    return from_files(posixpath.basename(skill_path), files, inner)
 
 
 def read_files(git: Git, commit: str, skill_path: str) -> tuple[FileAt, ...]:
@@ -111,7 +111,12 @@ def write_commit(
     """A commit object on top of `parent`, where the skill is `before`, that holds the change; returns its id."""
     if before.files == change.skill.files:
         raise RepositoryError(f"nothing to commit: skill {before.name} is unchanged")
-    tree = _write_folder(git, f"{parent}:{skill_path}", before.files, change.skill.files)
+    # A link that stays a link is no change, whatever the file it leads to now holds.
+    kept = {path for path, to in change.skill.links.items() if before.links.get(path) == to}
+    old, new = (
+        {path: data for path, data in skill.files.items() if path not in kept} for skill in (before, change.skill)
+    )
+    tree = _write_folder(git, f"{parent}:{skill_path}", old, new)
     path = skill_path
     while path:
         path, name = posixpath.split(path)

@@ -82,6 +82,17 @@ def check_something_left(base: str, before: str, after: str, *, rewrite: bool) -
         raise RefusedError(EditStatus.DELETES_DOCUMENT, detail)
 
 
+def check_file_left(base: str, before: str, after: str) -> None:
+    """The same for a file that is not SKILL.md: some text, and a fifth of what the step's first edit met."""
+    if re.search(r"\w", before) and not re.search(r"\w", after):
+        raise RefusedError(EditStatus.DELETES_DOCUMENT, "no text would be left in the file")
+    was, now, left = (len("".join(text.split())) for text in (base, before, after))
+    least = math.ceil(was * KEPT_SHARE)
+    if was >= SMALL_BODY and left < least and left < now:
+        detail = f"{left} of the file's {was} characters would be left; at least {least} must be"
+        raise RefusedError(EditStatus.DELETES_DOCUMENT, detail)
+
+
 def written(text: str) -> str:
     """The body outside the guarded region."""
     return guarded.without(text)[len(frontmatter.split(text).head) :]

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 SKILL_FILE = "SKILL.md"
@@ -45,6 +45,8 @@ class Skill:
     """The folder's name, equal to the frontmatter's `name`."""
     files: Mapping[str, bytes]
     """Relative POSIX path to bytes, ordered by path; `SKILL.md` among them."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Of these, the symbolic links: path to the file inside the skill whose bytes it has."""
 
     @property
     def text(self) -> str:
@@ -63,10 +65,17 @@ class Skill:
 
     def with_text(self, text: str) -> Skill:
         """The same folder with another SKILL.md."""
-        return Skill(self.name, {**self.files, SKILL_FILE: text.encode("utf-8")})
+        return self.with_file(SKILL_FILE, text.encode("utf-8"))
+
+    def with_file(self, path: str, data: bytes | None) -> Skill:
+        """The same folder with one file written (None: taken out); links to it show what it then holds."""
+        files = {known: held for known, held in self.files.items() if known != path}
+        if data is not None:
+            files |= dict.fromkeys((path, *(link for link, to in self.links.items() if to == path)), data)
+        return Skill(self.name, dict(sorted(files.items())), self.links)
 
 
-def from_files(name: str, files: Mapping[str, bytes]) -> Skill:
+def from_files(name: str, files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> Skill:
     """A skill out of relative POSIX paths and bytes, ordered by path; raises `SkillError` for odd paths or sizes.
 
     Only the folder's shape is checked here; `validate.validate` checks what SKILL.md says.
@@ -79,7 +88,7 @@ def from_files(name: str, files: Mapping[str, bytes]) -> Skill:
         raise SkillError(f"the folder is larger than {MAX_BYTES} bytes", remedy="move large files out", file=name)
     for path in files:
         check_path(path)
-    return Skill(name, {path: bytes(files[path]) for path in sorted(files)})
+    return Skill(name, {path: bytes(files[path]) for path in sorted(files)}, dict(links or {}))
 
 
 def check_path(path: str) -> None:

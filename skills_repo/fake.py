@@ -105,9 +105,9 @@ class FakeSkillRepository:
         found = [self._describe(commit) for commit in reversed(self._line(self._refs[self.branch]))]
         return tuple(commit.sha for commit in found if place_of(commit.trailers) == (run_id, step, phase))
 
-    async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
+    async def log(self, limit: int = 50, at: str | None = None) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, newest first."""
-        line = self._line(await self.base())
+        line = self._line(self._resolve(at or await self.base()))
         changed = [commit for commit in line if self._changes(commit)]
         return tuple(self._describe(commit) for commit in changed[:limit])
 

@@ -75,9 +75,10 @@ class SkillRepository:
         place = (run_id, step, phase)
         return () if head is None else await self._run(logs.find_step, self._git, head, self.skill_path, place)
 
-    async def log(self, limit: int = 50) -> tuple[SkillCommit, ...]:
+    async def log(self, limit: int = 50, at: str | None = None) -> tuple[SkillCommit, ...]:
         """The newest commits that changed the skill, newest first."""
-        return await self._run(logs.read_log, self._git, await self.base(), self.skill_path, limit)
+        head = await self._resolved(at) if at else await self.base()
+        return await self._run(logs.read_log, self._git, head, self.skill_path, limit)
 
     async def commit(self, ref: str) -> SkillCommit:
         """One commit, whether it changed the skill or not."""

@@ -150,6 +150,8 @@ async def test_the_log_holds_only_what_changed_the_skill_and_at_most_the_limit(l
     assert [commit.subject for commit in await history.log()] == ["One", "Add the skill"]
     assert [commit.sha for commit in await history.log(1)] == [last]
     assert await history.log(0) == ()
+    assert [commit.subject for commit in await history.log(at="HEAD")] == ["Add the skill"]
+    assert await history.log(at=last) == await history.log()
 
 
 async def test_ancestors(lab: Lab) -> None:

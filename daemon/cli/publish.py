@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,7 +60,8 @@ async def _publish(output: Output, file: Path, *, dry_run: bool) -> int:
 async def publish_with(config: Config, *, dry_run: bool = False) -> Published:
     """Publish one skill once; raises `PublishError`, `ConfigError`, `RepositoryError`."""
     async with open_publisher(config) as publisher:
-        return await publisher.publish(dry_run=dry_run)
+        done = await publisher.publish(dry_run=dry_run)
+        return replace(done, token_from=publisher.token_from)
 
 
 async def check_publishing(config: Config) -> None:
@@ -97,6 +98,7 @@ def data_of(done: Published, *, dry_run: bool) -> dict[str, Any]:
         "push": None if done.push is None else {"commit": done.push[0], "branch": done.push[1]},
         "commits": list(done.commits),
         "request": _request(done.request),
+        "token_from": done.token_from,
         "title": done.title,
         "labels": list(done.labels),
         "risks": [asdict(risk) for risk in done.risks],
@@ -117,6 +119,8 @@ def _render(console: Console, done: Published, *, dry_run: bool) -> None:
         verb = "would push" if dry_run else "pushed"
         count = f"{len(done.commits)} commit{'' if len(done.commits) == 1 else 's'} of the skill"
         console.print(Text(f"{verb} {done.push[0][:12]} to {plain(done.push[1])}: {count}"))
+    if done.token_from:
+        console.print(Text(f"token: {plain(done.token_from)}", style="dim"))
     for risk in done.risks:
         console.print(Text(plain(f"needs review: {risk.file} {risk.kind.words}: {risk.text}"), style="yellow"))
     if dry_run and done.body:

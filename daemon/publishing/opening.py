@@ -30,26 +30,33 @@ async def open_publisher(config: Config) -> AsyncIterator[Publisher]:
     section = config.publish
     history = open_history(config)
     remote = Remote(history.root, section.remote, section.timeout_s, model_keys(config))
-    forge = await _forge(config, remote) if section.mode == "pull-request" else None
+    forge, token_from = await _forge(config, remote) if section.mode == "pull-request" else (None, "")
 
     async def facts(proposal: Proposal) -> Facts:
         return await gather(config, proposal)
 
     try:
         yield Publisher(
-            history=history, settings=section.settings(), remote=remote, forge=forge, facts=facts, clean=redact
+            history=history,
+            settings=section.settings(),
+            remote=remote,
+            forge=forge,
+            facts=facts,
+            clean=redact,
+            token_from=token_from,
         )
     finally:
         if forge is not None:
             await forge.close()
 
 
-async def _forge(config: Config, remote: Remote) -> Forge:
+async def _forge(config: Config, remote: Remote) -> tuple[Forge, str]:
+    """The forge, and where its token came from."""
     section = config.publish
     address = await asyncio.to_thread(remote.address)
     project = project_of(address, section.forge, section.api_url)
-    name, token = read_token(section, project.kind)
+    source, token = await asyncio.to_thread(read_token, section, project, None, model_keys(config))
     timeout_s = section.timeout_s * _REQUEST_SHARE
     if project.kind == "github":
-        return GitHub(github_access(project, name, token.get_secret_value(), timeout_s))
-    return GitLab(gitlab_access(project, name, token.get_secret_value(), timeout_s))
+        return GitHub(github_access(project, source, token.get_secret_value(), timeout_s)), source.name
+    return GitLab(gitlab_access(project, source, token.get_secret_value(), timeout_s)), source.name

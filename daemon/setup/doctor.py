@@ -8,6 +8,7 @@ from pathlib import Path
 
 from daemon.config import Config, ConfigError, load_config
 from daemon.places import state_folder
+from daemon.publishing.check import publish_check
 from daemon.setup.check import Check, can_run, guarded
 from daemon.setup.check_gateway import gateway_check
 from daemon.setup.check_provider import provider_check
@@ -104,6 +105,7 @@ async def _job_rows(config: Config, *, online: bool) -> tuple[list[Check], TaskS
         ("repository", repository_check(config)),
         ("tasks", tasks()),
         ("state", state_check(config)),
+        ("publish", publish_check(config, online=online)),
         *((f"key {name}", key_check(name, section)) for name, section in sections.items()),
     ]
     if online:

@@ -4,6 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True)
+class TokenSource:
+    """Where a token came from, in words for messages."""
+
+    name: str
+    """`GITHUB_TOKEN`, `gh auth token`."""
+    renew: str
+    """What to do where the forge does not take it."""
+
+    @classmethod
+    def variable(cls, name: str) -> Self:
+        """An environment variable."""
+        return cls(name, f"renew it and set the environment variable {name}; [publish] token_env names it")
 
 
 @dataclass(frozen=True)
@@ -14,8 +30,7 @@ class Access:
     """`GitHub` or `GitLab`, for messages."""
     api_url: str
     project: str
-    token_env: str
-    """Name of the variable that the token came from, for messages."""
+    source: TokenSource
     headers: Mapping[str, str]
     """The token among them: never print this."""
     timeout_s: float = 30.0

@@ -7,21 +7,21 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from skills_repo.publish.access import Access
+from skills_repo.publish.access import Access, TokenSource
 from skills_repo.publish.address import Project
 from skills_repo.publish.forge import OURS, Comment, Draft, ExistsError, Request
 from skills_repo.publish.http import ForgeHttp, Sleep
 from skills_repo.publish.refused import message_of, refusal
 
 
-def github_access(project: Project, token_env: str, token: str, timeout_s: float) -> Access:
+def github_access(project: Project, source: TokenSource, token: str, timeout_s: float) -> Access:
     """How to reach it."""
     headers = {
         "Authorization": f"Bearer {token}",
         "Accept": "application/vnd.github+json",
         "X-GitHub-Api-Version": "2022-11-28",
     }
-    return Access("GitHub", project.api_url, project.path, token_env, headers, timeout_s)
+    return Access("GitHub", project.api_url, project.path, source, headers, timeout_s)
 
 
 class GitHub:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
-from skills_repo.publish.access import Access
+from skills_repo.publish.access import Access, TokenSource
 from skills_repo.publish.address import Project
 from skills_repo.publish.forge import OURS, Comment, Draft, ExistsError, Request
 from skills_repo.publish.http import ForgeHttp, Sleep
@@ -21,9 +21,9 @@ _STATES: dict[str, Literal["open", "closed", "merged"]] = {
 }
 
 
-def gitlab_access(project: Project, token_env: str, token: str, timeout_s: float) -> Access:
+def gitlab_access(project: Project, source: TokenSource, token: str, timeout_s: float) -> Access:
     """How to reach it."""
-    return Access("GitLab", project.api_url, project.path, token_env, {"Authorization": f"Bearer {token}"}, timeout_s)
+    return Access("GitLab", project.api_url, project.path, source, {"Authorization": f"Bearer {token}"}, timeout_s)
 
 
 class GitLab:

@@ -50,6 +50,8 @@ class Published:
     """What is written, or would be; also where the outcome is `unchanged`."""
     labels: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()
+    token_from: str = ""
+    """Where the forge's token came from, in words."""
 
 
 @dataclass(frozen=True)

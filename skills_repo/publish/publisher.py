@@ -47,6 +47,8 @@ class Publisher:
     clean: Callable[[str], str]
     """Takes secrets out of what is about to leave."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    token_from: str = ""
+    """Where the forge's token came from, in words; empty without a forge."""
 
     async def publish(self, *, dry_run: bool = False) -> Published:
         """Do what `mode` says; a dry run changes nothing anywhere. Raises `PublishError`, `RepositoryError`."""

@@ -41,15 +41,15 @@ def refusal(access: Access, reply: Answer | None, *, fault: str = "", wait: floa
     if status >= 500:
         return PublishError(f"{place} failed ({status}){said} (try again later; nothing is lost)")
     scope = "pull requests: write" if access.forge == "GitHub" else "scope api"
-    words = {"place": place, "token": access.token_env, "project": access.project, "said": said, "scope": scope}
+    source = {"token": access.source.name, "renew": access.source.renew}
+    words = {"place": place, "project": access.project, "said": said, "scope": scope, **source}
     return PublishError(_CLIENT.get(status, _OTHER).format(**words, status=status))
 
 
 _CLIENT = {
-    401: "{place} does not take the token (401){said} (renew it and set the environment variable {token}; "
-    "[publish] token_env names it)",
-    403: "the token in {token} may not do this in {project} at {place} (403){said} (give it {scope})",
-    404: "{place} knows no project {project}, or the token in {token} may not see it (404) (check the address "
+    401: "{place} does not take the token (401){said} ({renew})",
+    403: "the token from {token} may not do this in {project} at {place} (403){said} (give it {scope})",
+    404: "{place} knows no project {project}, or the token from {token} may not see it (404) (check the address "
     "of [publish] remote, api_url, and the token's rights)",
     422: "{place} refused the request (422){said} (check [publish] base and labels)",
     400: "{place} refused the request (400){said} (check [publish] base and labels)",

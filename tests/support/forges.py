@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from skills_repo.publish.access import Access
+from skills_repo.publish.access import Access, TokenSource
 from skills_repo.publish.address import Project
 from skills_repo.publish.github import GitHub, github_access
 from skills_repo.publish.gitlab import GitLab, gitlab_access
@@ -91,7 +91,9 @@ class ForgeServer(Served):
     def access(self, *, token: str = TOKEN, timeout_s: float = 10.0) -> Access:
         """How honed reaches it."""
         project = Project(self.kind, self.api_url, PROJECT)
-        return (github_access if self.kind == "github" else gitlab_access)(project, "FORGE_TOKEN", token, timeout_s)
+        return (github_access if self.kind == "github" else gitlab_access)(
+            project, TokenSource.variable("FORGE_TOKEN"), token, timeout_s
+        )
 
     def forge(self, **more: Any) -> GitHub | GitLab:
         """Honed's client; by default it never waits."""

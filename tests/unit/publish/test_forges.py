@@ -124,8 +124,8 @@ async def asked(server: ForgeServer, *faults: Fault | None) -> str:
     [
         (400, "refused the request (400)"),
         (401, 'does not take the token (401): "no" (renew it and set the environment variable FORGE_TOKEN'),
-        (403, "the token in FORGE_TOKEN may not do this in team/skills"),
-        (404, "knows no project team/skills, or the token in FORGE_TOKEN may not see it"),
+        (403, "the token from FORGE_TOKEN may not do this in team/skills"),
+        (404, "knows no project team/skills, or the token from FORGE_TOKEN may not see it"),
         (422, "check [publish] base and labels"),
         (302, 'answered with status 302: "no" (check [publish] api_url and forge)'),
         (418, "answered with status 418"),

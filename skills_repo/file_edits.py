@@ -12,7 +12,7 @@ from skills_repo.anchors import Ground
 from skills_repo.body_edits import edited_body, ground_of, with_body_text
 from skills_repo.edit import Edit, EditLimits, EditStatus, Op, RefusedError
 from skills_repo.placing import placed
-from skills_repo.references import mentions, mentions_path, wrong_name
+from skills_repo.references import is_reference, mentions, mentions_path, wrong_name
 from skills_repo.skill import MAX_FILES, SKILL_FILE, Skill
 
 MOST_LINES = 6
@@ -50,6 +50,8 @@ def created(base: Skill, skill: Skill, edit: Edit, limits: EditLimits) -> Skill:
 
 def removed(base: Skill, skill: Skill, edit: Edit, limits: EditLimits) -> Skill:
     """The skill without a reference, and without what names it in SKILL.md."""
+    if not is_reference(edit.file):
+        raise RefusedError(EditStatus.NOT_EDITABLE, "only files references/*.md can go")
     _text(skill, edit.file, limits)
     if links := sorted(link for link, to in skill.links.items() if to == edit.file):
         raise RefusedError(EditStatus.NOT_EDITABLE, f"{links[0]} is a link to it")

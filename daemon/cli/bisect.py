@@ -17,6 +17,7 @@ from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import run
+from daemon.cli.which_skill import SkillName, must_be_own
 from daemon.config import load_config
 from daemon.preflight import check_target
 from daemon.wiring import open_parts
@@ -38,6 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bisect_verb(
+    skill: SkillName = None,
     *,
     good: Annotated[
         str | None,
@@ -63,13 +65,20 @@ def bisect_verb(
     Example: honed bisect --good v1.2 --task invoice-7 --trials 3
     """
     output = Output(as_json=as_json)
-    run(output, lambda: _bisect(output, config, (good, bad), task, trials))
+    run(output, lambda: _bisect(output, config, (good, bad), task, trials, skill=skill))
 
 
 async def _bisect(
-    output: Output, file: Path, names: tuple[str | None, str | None], task: str | None, trials: int
+    output: Output,
+    file: Path,
+    names: tuple[str | None, str | None],
+    task: str | None,
+    trials: int,
+    *,
+    skill: str | None = None,
 ) -> None:
     config = load_config(file)
+    await must_be_own(config, skill)
     async with open_parts(config, progress(output), optimizer=False) as parts:
         for line in parts.loud:
             output.warn(line)

@@ -12,8 +12,7 @@ from daemon.cli.history_parts import one_line
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.run import run
-from daemon.config import load_config
-from daemon.places import open_history
+from daemon.cli.which_skill import WordsCommand, history_of, is_skill
 from skills_repo.diff import diff
 from skills_repo.history import RepositoryError
 
@@ -30,13 +29,17 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("diff")(diff_verb)
+    app.command("diff", cls=WordsCommand)(diff_verb)
 
 
 def diff_verb(
-    before: Annotated[str, typer.Argument(metavar="A", help="Commit, branch or tag.")] = "HEAD",
-    after: Annotated[
-        str | None, typer.Argument(metavar="B", help="Another one.", show_default="the branch honed/<skill>")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SKILL] [A] [B]",
+            help="Two commits, branches or tags; before them the skill, where it is another than honed.toml's.",
+            show_default="HEAD and the branch honed/<skill>",
+        ),
     ] = None,
     *,
     config: ConfigFile = DEFAULT_CONFIG,
@@ -46,15 +49,23 @@ def diff_verb(
 
     Control characters are shown, not sent to the terminal. Uncommitted changes are not looked at.
 
-    Example: honed diff
+    Example: honed diff pdf-forms v1.2 main
     """
+    if len(words or ()) > 3:
+        raise typer.BadParameter("give at most a skill and two commits (honed diff SKILL A B)")
     output = Output(as_json=as_json)
-    run(output, lambda: _diff(output, config, before, after))
+    run(output, lambda: _diff_words(output, config, words or []))
 
 
-async def _diff(output: Output, config: Path, before: str, after: str | None) -> None:
-    settings = load_config(config)
-    history = open_history(settings)
+async def _diff_words(output: Output, config: Path, words: list[str]) -> None:
+    """Sort out which word is what: a skill comes first, a word that is skill and commit is a commit."""
+    skill = words[0] if len(words) == 3 or (words and await is_skill(config, words[0])) else None
+    ends = words if skill is None else words[1:]
+    await _diff(output, config, ends[0] if ends else "HEAD", ends[1] if len(ends) > 1 else None, skill)
+
+
+async def _diff(output: Output, config: Path, before: str, after: str | None, skill: str | None = None) -> None:
+    history = await history_of(config, skill)
     ends = [await history.resolve(before), await _branch(history) if after is None else await history.resolve(after)]
     old, new = [await history.files(end) for end in ends]
     if not old and not new:
@@ -62,8 +73,8 @@ async def _diff(output: Output, config: Path, before: str, after: str | None) ->
         raise RepositoryError(msg)
     files = diff(old, new)
     output.result(
-        {"skill": settings.skill.path, "before": ends[0], "after": ends[1], "files": [_row(file) for file in files]},
-        lambda console: _render(console, settings.skill.path, ends, files),
+        {"skill": history.skill_path, "before": ends[0], "after": ends[1], "files": [_row(file) for file in files]},
+        lambda console: _render(console, history.skill_path, ends, files),
     )
 
 

@@ -12,8 +12,7 @@ from daemon.cli.history_parts import commit_data, one_line, phase_name, say_comm
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
-from daemon.config import load_config
-from daemon.places import open_history
+from daemon.cli.which_skill import SkillName, history_of
 from skills_repo.curve import curves, sparkline, taken_back
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def register(app: typer.Typer) -> None:
 
 
 def log(
+    skill: SkillName = None,
+    *,
     config: ConfigFile = DEFAULT_CONFIG,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many commits are listed at most.")] = 50,
     as_json: AsJson = False,
@@ -43,19 +44,19 @@ def log(
     Each edit with what it changed in the score and on which evidence; reverts with their reason. Reads commits and
     their trailers, no database. The curve is drawn from all of them, however few are listed.
 
-    Example: honed log -n 10
+    Example: honed log pdf-forms -n 10
     """
     output = Output(as_json=as_json)
-    run(output, lambda: _log(output, config, limit))
+    run(output, lambda: _log(output, config, limit, skill))
 
 
-async def _log(output: Output, config: Path, limit: int) -> None:
-    settings = load_config(config)
-    commits = await open_history(settings).log(MOST)
+async def _log(output: Output, config: Path, limit: int, skill: str | None = None) -> None:
+    history = await history_of(config, skill)
+    commits = await history.log(MOST)
     shown, back, runs = commits[:limit], taken_back(commits), curves(commits)
     output.result(
         {
-            "skill": settings.skill.path,
+            "skill": history.skill_path,
             "commits": [_row(commit, back) for commit in shown],
             "curve": [_curve_row(curve, back) for curve in runs],
         },

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperCommand
 
 from daemon.cli.history_parts import (
     commit_data,
@@ -22,8 +21,7 @@ from daemon.cli.history_parts import (
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
-from daemon.config import load_config
-from daemon.places import open_history
+from daemon.cli.which_skill import WordsCommand, history_of
 from skills_repo.figures import parse_gate
 from skills_repo.history import RepositoryError
 from skills_repo.skill import SKILL_FILE
@@ -40,7 +38,7 @@ _MOST_BODY = 60
 """Lines of a commit's message that are shown."""
 
 
-class _Why(TyperCommand):
+class _Why(WordsCommand):
     """A line of a list, such as `- one`, is a text to find and no option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -62,7 +60,13 @@ def register(app: typer.Typer) -> None:
 
 
 def why(
-    line: Annotated[str, typer.Argument(metavar="LINE", help="A line's number, or a piece of its text.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[SKILL] LINE",
+            help="A line's number, or a piece of its text; before it the skill, where it is another than honed.toml's.",
+        ),
+    ],
     *,
     config: ConfigFile = DEFAULT_CONFIG,
     ref: Annotated[
@@ -77,21 +81,25 @@ def why(
 
     Example: honed why 12
     """
+    if len(words) > 2:
+        raise typer.BadParameter('give one LINE, a text in quotes (honed why "keep the header")')
     output = Output(as_json=as_json)
-    run(output, lambda: _why(output, config, line, ref, file))
+    skill = words[0] if len(words) == 2 else None
+    run(output, lambda: _why(output, config, words[-1], ref, file, skill=skill))
 
 
-async def _why(output: Output, config: Path, line: str, ref: str | None, file: str) -> None:
-    settings = load_config(config)
-    history = open_history(settings)
+async def _why(
+    output: Output, config: Path, line: str, ref: str | None, file: str, *, skill: str | None = None
+) -> None:
+    history = await history_of(config, skill)
     commit = await history.resolve(ref) if ref else await history.base()
     text = await _text(history, commit, file)
     lines = text.split("\n")
     blamed = await history.blame(commit, file, find_lines(text, line, file=file))
     rows = [(one, lines[one.number - 1]) for one in blamed]
     output.result(
-        {"skill": settings.skill.path, "commit": commit, "file": file, "lines": [_row(*row) for row in rows]},
-        lambda console: _render(console, f"{settings.skill.path}/{file} at {commit[:10]}", rows),
+        {"skill": history.skill_path, "commit": commit, "file": file, "lines": [_row(*row) for row in rows]},
+        lambda console: _render(console, f"{history.skill_path}/{file} at {commit[:10]}", rows),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -84,7 +85,7 @@ class Searcher:
         await self.journal.end_run(run_id, "done")
         return report
 
-    def _chosen(self, task: str | None) -> tuple[Task, ...]:
+    def _chosen(self, task: str | None) -> Sequence[Task]:
         if task is None:
             return self.tasks.split("selection")
         found = [one for name in ("train", "selection") for one in self.tasks.split(name) if one.id == task]

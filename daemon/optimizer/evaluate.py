@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.budget.purse import Purse
@@ -96,7 +97,7 @@ async def evaluate(
     )
 
 
-def _tasks(tasks: TaskSet, split: Split, *, reporting: bool) -> tuple[Task, ...]:
+def _tasks(tasks: TaskSet, split: Split, *, reporting: bool) -> Sequence[Task]:
     if split != "test":
         return tasks.split(split)
     if not reporting:

@@ -1,85 +1,165 @@
 """Load a task set from disk: one call finds the format, checks every task, decides the splits and seals the test.
 
 A set that loads can be run: every file is there, every scorer has what it needs, no id is taken twice, and no task
-of one split gives the same work as a task of another.
+of one split gives the same work as a task of another. A set of more than `IN_MEMORY_BYTES` stays on disk.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemon.tasks.digest import task_digest, work_digest
-from daemon.tasks.formats.harbor import is_harbor, read_harbor
-from daemon.tasks.formats.jsonl import read_jsonl
+from daemon.tasks.formats.found import Found
+from daemon.tasks.formats.source import Source, open_source
+from daemon.tasks.manifest import apply_manifest, manifest_file
 from daemon.tasks.scorers.registry import check_scorer, scorer_kind
 from daemon.tasks.splits import decide_splits
-from daemon.tasks.task import Task, TaskError, TaskSet
+from daemon.tasks.stored import Columns, StoredTasks, placed_rows
+from daemon.tasks.task import Split, Task, TaskError, TaskSet
+
+IN_MEMORY_BYTES = 8 * 1024 * 1024
+"""Of a file: larger ones are read again task by task, so that memory does not grow with prompts."""
+
+Tell = Callable[[int], None]
+"""Called now and then with the number of tasks that were read so far."""
+
+
+@dataclass
+class Read:
+    """A set as it was read: every task that is right, and every fault."""
+
+    source: Source
+    columns: Columns = field(default_factory=Columns)
+    faults: list[TaskError] = field(default_factory=list)
+    held: list[Task] = field(default_factory=list)
+    """The tasks themselves, by position; empty for a set that stays on disk."""
+    wheres: list[str] = field(default_factory=list)
+    """The place of each task that has no line."""
+    stays: bool = field(init=False)
+    """The set stays on disk."""
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.stays = self.source.read is not None and self.source.size > IN_MEMORY_BYTES
+
+    def take(self, found: Found) -> None:
+        """Check one find, and note the task or the fault."""
+        if found.task is None:
+            assert found.error is not None, "a find is a task or a fault"
+            self.faults.append(found.error)
+            return
+        try:
+            check_scorer(found.task)
+            digest = digest_of(found.task)
+        except TaskError as error:
+            self.faults.append(TaskError(f"{found.where}: {error}"))
+            return
+        # Folders and journals may not tell upper from lower case.
+        first = self._places.setdefault(found.task.id.casefold(), len(self.columns))
+        if first < len(self.columns):
+            taken = f"{found.where}: id: {found.task.id!r} is taken by {self.where(first)}: give each task its own id"
+            self.faults.append(TaskError(taken))
+            return
+        self.columns.add(found.task, digest, found.span)
+        if found.span is None:
+            self.wheres.append(found.where)
+        if not self.stays:
+            self.held.append(found.task)
+
+    def where(self, place: int) -> str:
+        """File and line of the task at a position."""
+        return self.wheres[place] if self.wheres else f"{self.source.path}:{self.columns.lines[place]}"
+
+    def task(self, place: int) -> Task:
+        """The task at a position, without its split."""
+        if self.held:
+            return self.held[place]
+        assert self.source.read is not None, "only such a set stays on disk"
+        return self.source.read(self.columns.span(place), self.columns.ids[place])
+
+    def drop_lookups(self) -> None:
+        """Forget what only reading needs."""
+        self._places.clear()
 
 
 def load_tasks(
     path: Path, *, split_ratio: tuple[int, int, int] = (4, 1, 5), seed: int = 42, min_selection: int = 4
 ) -> TaskSet:
-    """The set at `path`: a tasks.jsonl, a folder that holds one, or a folder of Harbor tasks.
+    """The set at `path`: see `formats.source` for what it may be.
 
-    `split_ratio` (train : selection : test) and `seed` count only if no task has a split of its own. Blocks: reads
-    every file of the set. Raises `TaskError`.
+    `split_ratio` (train : selection : test) and `seed` count only if no task has a split of its own and no manifest
+    lies beside the set. Blocks: reads every file of the set. Raises `TaskError`.
     """
-    placed = _read(path)
-    if not placed:
+    read = read_set(path)
+    if read.faults:
+        more = f" (and {len(read.faults) - 1} more: `honed tasks check` lists them)" if len(read.faults) > 1 else ""
+        raise TaskError(f"{read.faults[0]}{more}")
+    if not len(read.columns):
         msg = f"{path}: holds no task: add one line a task"
         raise TaskError(msg)
-    _check_unique_ids(placed)
-    for where, task in placed:
-        try:
-            check_scorer(task)
-        except TaskError as error:
-            raise TaskError(f"{where}: {error}") from error
+    read.columns.settle(splits_of(read, ratio=split_ratio, seed=seed, min_selection=min_selection))
+    leaks = exact_leaks(read)
+    if leaks:
+        raise TaskError(leaks[0])
+    return TaskSet(tasks=_tasks(read), source=path)
+
+
+def read_set(path: Path, tell: Tell = lambda _: None) -> Read:
+    """Everything at `path`, right and wrong; raises `TaskError` only if there is no set that could be read."""
+    read = Read(open_source(path))
+    for number, found in enumerate(read.source.scan(), start=1):
+        read.take(found)
+        if number % 1000 == 0:
+            tell(number)
+    read.drop_lookups()
+    return read
+
+
+def splits_of(read: Read, *, ratio: tuple[int, int, int], seed: int, min_selection: int) -> dict[str, Split]:
+    """Each id's split: as the manifest beside the set has it, else the tasks themselves, else by ratio."""
+    file = manifest_file(read.source.path)
+    if file.is_file():
+        return apply_manifest(file, read.columns.ids, own=any(read.columns.splits))
     try:
-        tasks = decide_splits([task for _, task in placed], ratio=split_ratio, seed=seed, min_selection=min_selection)
+        return decide_splits(placed_rows(read.columns), ratio=ratio, seed=seed, min_selection=min_selection)
     except TaskError as error:
-        raise TaskError(f"{path}: {error}") from error
-    _check_leaks(tasks, {task.id: where for where, task in placed})
-    digested = (replace(task, digest=task_digest(task, scorer_version=_version(task))) for task in tasks)
-    return TaskSet(tasks=tuple(digested), source=path)
+        raise TaskError(f"{read.source.path}: {error}") from error
 
 
-def _version(task: Task) -> int:
-    return scorer_kind(task.scorer).version
+def digest_of(task: Task) -> str:
+    """The task's digest with its scorer's version."""
+    return task_digest(task, scorer_version=scorer_kind(task.scorer).version)
 
 
-def _read(path: Path) -> list[tuple[str, Task]]:
-    if path.is_file():
-        return read_jsonl(path)
-    if (path / "tasks.jsonl").is_file():
-        return read_jsonl(path / "tasks.jsonl")
-    if path.is_dir() and is_harbor(path):
-        return read_harbor(path)
-    what = "is neither a tasks.jsonl nor a folder of Harbor tasks (task.toml)" if path.exists() else "does not exist"
-    msg = f"{path}: {what}: set [tasks] path"
-    raise TaskError(msg)
+def exact_leaks(read: Read) -> list[str]:
+    """One line for each task that gives the same work as one of another split, once splits are settled.
 
-
-def _check_unique_ids(placed: Sequence[tuple[str, Task]]) -> None:
-    seen: dict[str, str] = {}
-    for where, task in placed:
-        # Folders and journals may not tell upper from lower case.
-        key = task.id.casefold()
-        if key in seen:
-            msg = f"{where}: id: {task.id!r} is taken by {seen[key]}: give each task its own id"
-            raise TaskError(msg)
-        seen[key] = where
-
-
-def _check_leaks(tasks: Sequence[Task], where: dict[str, str]) -> None:
-    """Refuse the same work in two splits: what train teaches would be measured as if it were new."""
-    by_work = sorted((work_digest(task), task.id, task.split) for task in tasks)
-    for (work, first, split), (other_work, second, other_split) in itertools.pairwise(by_work):
-        if work == other_work and split != other_split:
-            msg = (
-                f"{where[second]}: task {second} ({other_split}) has the same prompt and files as {first} ({split}, "
-                f"{where[first]}): remove one, or give both the same split"
+    What train teaches would be measured as if it were new.
+    """
+    columns, leaks = read.columns, []
+    order = sorted(range(len(columns)), key=lambda place: (columns.work[place], columns.ids[place]))
+    for first, second in itertools.pairwise(order):
+        if columns.work[first] != columns.work[second] or columns.splits[first] == columns.splits[second]:
+            continue
+        if work_digest(read.task(first)) == work_digest(read.task(second)):
+            leaks.append(
+                f"{read.where(second)}: task {columns.ids[second]} ({columns.split(second)}) has the same prompt and "
+                f"files as {columns.ids[first]} ({columns.split(first)}, {read.where(first)}): remove one, or give "
+                "both the same split"
             )
-            raise TaskError(msg)
+    return leaks
+
+
+def _tasks(read: Read) -> Sequence[Task]:
+    columns = read.columns
+    order = sorted(range(len(columns)), key=columns.ids.__getitem__)
+    if not read.stays:
+        return tuple(
+            replace(read.held[place], split=columns.split(place), digest=columns.digest(place)) for place in order
+        )
+    assert read.source.read is not None, "only such a set stays on disk"
+    return StoredTasks(columns, array("Q", order), read.source.read, digest_of)

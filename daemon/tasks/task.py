@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Split = Literal["train", "selection", "test"]
 
@@ -85,34 +85,77 @@ class SealedError(Exception):
 class TaskSet:
     """Tasks with every split decided, ordered by id."""
 
-    tasks: tuple[Task, ...]
+    tasks: Sequence[Task]
+    """A tuple, or what reads a large set task by task: then a `TaskError` says that one has changed."""
     source: Path
 
-    def split(self, name: Literal["train", "selection"]) -> tuple[Task, ...]:
+    def split(self, name: Literal["train", "selection"]) -> Sequence[Task]:
         """The tasks of one open split, ordered by id; raises `SealedError` for any other name."""
         if name not in ("train", "selection"):
             msg = f"the {name} split is sealed: only a report may open it"
             raise SealedError(msg)
-        return tuple(task for task in self.tasks if task.split == name)
+        return self._of(name)
 
-    def open_test(self) -> tuple[Task, ...]:
+    def open_test(self) -> Sequence[Task]:
         """The sealed split, for two readers alone.
 
         Reports, after the last decision of a run; and the feedback firewall, which must know the text to keep it out of
         the skill, and gives none of it away.
         """
-        return tuple(task for task in self.tasks if task.split == "test")
+        return self._of("test")
 
     def sizes(self) -> dict[Split, int]:
         """How many tasks each split has."""
         sizes: dict[Split, int] = {"train": 0, "selection": 0, "test": 0}
-        for task in self.tasks:
-            if task.split:
-                sizes[task.split] += 1
+        for row in self._rows():
+            if row[1]:
+                sizes[row[1]] += 1
         return sizes
 
     @property
     def digest(self) -> str:
         """`sha256:` over every task's id, split, group, weight, protection and digest."""
-        rows = [[task.id, task.split, task.group, task.weight, task.protect, task.digest] for task in self.tasks]
-        return "sha256:" + hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+        digest, comma = hashlib.sha256(b"["), ""
+        for row in self._rows():
+            digest.update((comma + json.dumps(row)).encode())
+            comma = ", "
+        digest.update(b"]")
+        return "sha256:" + digest.hexdigest()
+
+    @property
+    def split_digest(self) -> str:
+        """`sha256:` over the sorted ids of each split: names who is where, whatever the tasks hold."""
+        return split_digest((row[0], row[1]) for row in self._rows())
+
+    def _of(self, name: Split) -> Sequence[Task]:
+        if isinstance(self.tasks, _Stored):
+            return self.tasks.of(name)
+        return tuple(task for task in self.tasks if task.split == name)
+
+    def _rows(self) -> Iterator[list[Any]]:
+        if isinstance(self.tasks, _Stored):
+            yield from self.tasks.rows()
+            return
+        for task in self.tasks:
+            yield [task.id, task.split, task.group, task.weight, task.protect, task.digest]
+
+
+@runtime_checkable
+class _Stored(Protocol):
+    """What a set that stays on disk knows without reading it: see `daemon.tasks.stored`."""
+
+    def of(self, split: Split) -> Sequence[Task]:
+        """The tasks of one split."""
+
+    def rows(self) -> Iterator[list[Any]]:
+        """What `TaskSet._rows` gives."""
+
+
+def split_digest(splits: Iterable[tuple[str, Split | None]]) -> str:
+    """`sha256:…` of who is where: the sorted ids of each split and nothing else."""
+    lists: dict[Split, list[str]] = {"train": [], "selection": [], "test": []}
+    for task_id, split in splits:
+        if split is not None:
+            lists[split].append(task_id)
+    text = json.dumps({name: sorted(ids) for name, ids in lists.items()}, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -11,6 +11,9 @@ from typing import Any
 import openpyxl
 import pytest
 
+from daemon.tasks.formats.found import placed
+from daemon.tasks.formats.harbor import scan_harbor
+from daemon.tasks.formats.jsonl import scan_jsonl
 from daemon.tasks.scorers.registry import score_task
 from daemon.tasks.scorers.scorer import Context, Result
 from daemon.tasks.task import Score, ScorerSpec, Task
@@ -61,6 +64,16 @@ def left(answer: str = "", skipped: tuple[str, ...] = (), **files: bytes) -> Res
 async def score_answer(scorer: str, gold: Any, answer: str, **options: Any) -> Score:
     """The score of a final answer."""
     return await score_task(task_for(scorer, gold, options=options), left(answer), Context())
+
+
+def read_jsonl(file: Path) -> list[tuple[str, Task]]:
+    """Every task of a tasks.jsonl with its place; the first fault is raised."""
+    return list(placed(scan_jsonl(file)))
+
+
+def read_harbor(path: Path) -> list[tuple[str, Task]]:
+    """Likewise of a folder of Harbor tasks."""
+    return list(placed(scan_harbor(path)))
 
 
 def write_rows(file: Path, *rows: Mapping[str, Any]) -> Path:

@@ -35,7 +35,7 @@ class Course:
     _evidence: float | None = field(default=None, init=False)
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> Sequence[Task]:
         """The selection split."""
         return self.base.selection.tasks
 

@@ -53,7 +53,7 @@ def measured_in_pairs(
 class Selection:
     """Results on the selection split by skill and trial. Invalid ones are tried again whenever they are asked again."""
 
-    def __init__(self, rollouts: Rollouts, tasks: tuple[Task, ...], run_id: str, rule: GateRule) -> None:
+    def __init__(self, rollouts: Rollouts, tasks: Sequence[Task], run_id: str, rule: GateRule) -> None:
         self._rollouts = rollouts
         self._run_id = run_id
         self._known: dict[tuple[str, int], dict[str, TaskResult]] = {}

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from daemon.tasks.formats.found import Found, attempt
 from daemon.tasks.formats.paths import check_task_id, inside_path, workspace_path
 from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
 
@@ -63,10 +65,11 @@ def is_harbor(path: Path) -> bool:
     return (path / "task.toml").is_file() or any(path.glob("*/task.toml"))
 
 
-def read_harbor(path: Path) -> list[tuple[str, Task]]:
-    """Every task with the place it was read from (`…/name/task.toml`), ordered by folder name."""
+def scan_harbor(path: Path) -> Iterator[Found]:
+    """Every folder's task or fault, at `…/name/task.toml`, ordered by folder name."""
     folders = [path] if (path / "task.toml").is_file() else sorted(found.parent for found in path.glob("*/task.toml"))
-    return [(str(folder / "task.toml"), _task(folder)) for folder in folders]
+    for folder in folders:
+        yield attempt(str(folder / "task.toml"), partial(_task, folder))
 
 
 def _task(folder: Path) -> Task:

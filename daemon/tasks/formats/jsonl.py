@@ -1,23 +1,27 @@
 """`tasks.jsonl`: one task a line, as a JSON object.
 
 Keys: id, prompt, scorer, files, answer, tests, split, group, weight, protect, timeout_s, verifier_timeout_s. Every
-error names file, line and key. A byte-order mark, CRLF line ends and blank lines are tolerated.
+error names file, line and key. A byte-order mark, CRLF line ends and blank lines are tolerated. Lines are read one by
+one and may be read again from their place, so a set's size is bounded by the disk, not by memory.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
+from daemon.tasks.formats.found import Found, Span, attempt
 from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
 from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
 
 
 def _id(value: Any) -> Any:
@@ -58,19 +62,40 @@ class Row(BaseModel):
     verifier_timeout_s: Seconds = 120.0
 
 
-def read_jsonl(file: Path) -> list[tuple[str, Task]]:
-    """Every task with the place it was read from (`tasks.jsonl:3`); raises `TaskError` at the first bad line."""
+def scan_jsonl(file: Path) -> Iterator[Found]:
+    """Every line's task or fault, in order; raises `TaskError` if the file cannot be read."""
     try:
-        data = file.read_bytes()
+        with file.open("rb") as stream:
+            yield from _lines(file, stream)
     except OSError as error:
         msg = f"{file}: cannot be read ({error.strerror}): check [tasks] path"
         raise TaskError(msg) from error
-    tasks = []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if line.strip():
-            where = f"{file}:{number}"
-            tasks.append((where, _task(where, file.parent, _row(where, line))))
-    return tasks
+
+
+def read_line(file: Path, span: Span) -> Task:
+    """The task of one line again; raises `TaskError` as the scan does, and `OSError`."""
+    with file.open("rb") as stream:
+        stream.seek(span.start)
+        return _parse(file, span.line, stream.read(span.size))
+
+
+def _lines(file: Path, stream: BinaryIO) -> Iterator[Found]:
+    start, number = stream.tell(), 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        size = len(line)
+        while not line.endswith(b"\n") and (rest := stream.readline(MAX_LINE_BYTES)):
+            size += len(rest)  # too long: counted, and not kept
+            if rest.endswith(b"\n"):
+                break
+        if (line.removeprefix(_BOM) if number == 1 else line).strip():
+            yield attempt(f"{file}:{number}", partial(_parse, file, number, line), Span(start, size, number))
+        start += size
+
+
+def _parse(file: Path, number: int, line: bytes) -> Task:
+    where = f"{file}:{number}"
+    return _task(where, file.parent, _row(where, line.removeprefix(_BOM) if number == 1 else line))
 
 
 def _row(where: str, line: bytes) -> Row:
@@ -78,7 +103,7 @@ def _row(where: str, line: bytes) -> Row:
         msg = f"{where}: the line is longer than {MAX_LINE_BYTES} bytes: put large content into files"
         raise TaskError(msg)
     try:
-        plain = json.loads(line.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        plain = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         msg = f"{where}: is not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
         raise TaskError(msg) from error
@@ -108,6 +133,9 @@ def _no_constant(name: str) -> float:
     raise ValueError(msg)
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
 def _first(error: ValidationError) -> str:
     """The first of pydantic's complaints as one line with key and remedy."""
     errors = error.errors(include_url=False)
@@ -134,12 +162,18 @@ def _task(where: str, folder: Path, row: Row) -> Task:
         msg = f"{where}: answer: holds a number that is not finite"
         raise TaskError(msg)
     return Task(
-        **{
-            **row.model_dump(exclude={"files", "tests", "scorer"}),
-            "scorer": _scorer(where, row.scorer),
-            "files": _files(f"{where}: files", folder, row.files, shown=True),
-            "tests": _files(f"{where}: tests", folder, row.tests, shown=False),
-        }
+        id=row.id,
+        prompt=row.prompt,
+        scorer=_scorer(where, row.scorer),
+        files=_files(f"{where}: files", folder, row.files, shown=True),
+        answer=row.answer,
+        tests=_files(f"{where}: tests", folder, row.tests, shown=False),
+        split=row.split,
+        group=row.group,
+        weight=row.weight,
+        protect=row.protect,
+        timeout_s=row.timeout_s,
+        verifier_timeout_s=row.verifier_timeout_s,
     )
 
 
@@ -162,6 +196,8 @@ def _scorer(where: str, scorer: str | dict[str, Any]) -> ScorerSpec:
 
 
 def _files(where: str, folder: Path, files: Mapping[str, str], *, shown: bool) -> dict[str, Path]:
+    if not files:
+        return {}
     found = {}
     for path, source in files.items():
         try:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.tasks.formats.harbor import is_harbor, read_harbor
+from daemon.tasks.formats.harbor import is_harbor
 from daemon.tasks.task import Task, TaskError
-from tests.support.tasks import GOLDEN
+from tests.support.tasks import GOLDEN, read_harbor
 
 HARBOR = GOLDEN / "harbor"
 

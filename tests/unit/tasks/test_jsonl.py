@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from daemon.tasks.formats.jsonl import Row, read_jsonl
+from daemon.tasks.formats.jsonl import Row
 from daemon.tasks.task import Task, TaskError
-from tests.support.tasks import GOLDEN, row, write_rows
+from tests.support.tasks import GOLDEN, read_jsonl, row, write_rows
 
 
 def read_one(tmp_path: Path, **fields: object) -> Task:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from daemon.tasks.formats.harbor import read_harbor
 from daemon.tasks.scorers.registry import score_task
 from daemon.tasks.scorers.scorer import Context, VerifierError
 from daemon.tasks.task import ScorerSpec, Task
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
 from sandboxes.sandbox import MIB, Command, Ending, Limits
-from tests.support.tasks import GOLDEN, left
+from tests.support.tasks import GOLDEN, left, read_harbor
 
 TASK = next(task for _, task in read_harbor(GOLDEN / "harbor") if task.id == "sum-column")
 

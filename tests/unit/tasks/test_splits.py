@@ -23,7 +23,7 @@ def tasks(groups: dict[str, int], split: Split | None = None) -> list[Task]:
 def decided(
     given: list[Task], ratio: tuple[int, int, int] = (4, 1, 5), seed: int = 42, min_selection: int = 1
 ) -> dict[str, Split | None]:
-    return {task.id: task.split for task in decide_splits(given, ratio=ratio, seed=seed, min_selection=min_selection)}
+    return dict(decide_splits(given, ratio=ratio, seed=seed, min_selection=min_selection))
 
 
 def sizes(splits: dict[str, Split | None]) -> tuple[int, int, int]:

@@ -60,6 +60,10 @@ class FakeSkillRepository:
         """A person resets the honed branch."""
         self._refs[self.branch] = self._resolve(commit)
 
+    def move_head(self, commit: str) -> None:
+        """A person takes a commit in on the branch that HEAD names."""
+        self._refs["HEAD"] = self._resolve(commit)
+
     async def base(self) -> str:
         """The branch's head if there is one, else HEAD's commit."""
         return self._refs.get(self.branch, self._refs["HEAD"])

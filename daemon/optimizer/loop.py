@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import structlog
@@ -17,7 +17,7 @@ import structlog
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.budget.reached import BudgetReached
 from daemon.journal.journal import Journal
-from daemon.journal.records import Decision
+from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
@@ -29,7 +29,7 @@ from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.opening import COMMITS_OF, Opened, Opening
-from daemon.optimizer.people import as_earlier_step, edits_taken_back
+from daemon.optimizer.people import People, as_earlier_step
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.reporting import Reporter
@@ -39,7 +39,6 @@ from daemon.optimizer.state import State
 from daemon.optimizer.step import Step, limits_of
 from daemon.optimizer.tools import Tools
 from daemon.optimizer.wording import counted
-from daemon.redaction import redact
 from daemon.rollouts.progress import (
     Event,
     Observer,
@@ -96,7 +95,7 @@ class Training:
             firewall = await asyncio.to_thread(Firewall.of, self.tasks)
             if firewall.left_out:
                 log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
-            refusals = await self._refusals(firewall, opened.run.base_commit)
+            refusals = await self._refusals(firewall, opened.run)
             report = await _Loop(self, refusals, opened, mark, started).run()
         except RefMovedError as error:
             # Not ended: if the skill is left as it was, the same run goes on above what others committed.
@@ -114,12 +113,11 @@ class Training:
         self.observer.notify(RunEnded(run_id, state, report.ended))
         return report
 
-    async def _refusals(self, firewall: Firewall, base: str) -> Refusals:
-        """The guards, and what people took back by then; their words pass the firewall like anybody's."""
-        found = await edits_taken_back(self.history, base)
-        skill = await self.history.read(base) if found else None
-        told = [replace(one, reason=redact(firewall.remark(one.reason, skill))) for one in found if skill]
-        return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=tuple(told))
+    async def _refusals(self, firewall: Firewall, run: RunRecord) -> Refusals:
+        """The guards, and what people turned down by then."""
+        people = People(self.journal, self.history, firewall)
+        taken_back = await people.of(run, self.tasks.split("train"))
+        return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=taken_back)
 
     def fingerprint(self) -> Fingerprint:
         """What decides this run besides the skill."""

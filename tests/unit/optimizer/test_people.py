@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from daemon.config_train import TrainSection
-from daemon.optimizer.people import TakenBack, edits_taken_back
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import RunRecord
+from daemon.optimizer.firewall import Firewall
+from daemon.optimizer.people import People, TakenBack
 from harnesses.models.client import ModelRequest
-from skills_repo.edits import Edit, Op
 from skills_repo.fake import FakeSkillRepository
 from tests.support.optimizer import (
     ScriptedOptimizer,
@@ -45,6 +47,15 @@ async def trained(folder: Path, **train: Any) -> tuple[World, FakeSkillRepositor
     assert isinstance(made.history, FakeSkillRepository)
     [commit] = report.commits
     return made, made.history, commit
+
+
+async def known(made: World, base: str, run: str = "r-x") -> tuple[TakenBack, ...]:
+    """What a run that began at this commit would know."""
+    record = RunRecord(run, "f", "skills/demo", base, "open", 1.0)
+    journal = MemoryJournal()
+    await journal.open_run(record)
+    people = People(journal, made.history, Firewall.of(made.tasks))
+    return await people.of(record, made.tasks.split("train"))
 
 
 async def revert(history: FakeSkillRepository, commit: str, reason: str = WHY) -> str:
@@ -84,38 +95,26 @@ async def test_it_is_remembered_in_every_epoch(tmp_path: Path) -> None:
 
 
 async def test_a_revert_that_was_reverted_counts_no_more(tmp_path: Path) -> None:
-    _, history, commit = await trained(tmp_path)
+    made, history, commit = await trained(tmp_path)
     undone = await revert(history, commit)
-    assert [one.commit for one in await edits_taken_back(history, undone)] == [commit]
+    assert [one.commit for one in await known(made, undone)] == [commit]
     with_it = (await history.read(commit)).files
     again = history.human_commit(with_it, f'Revert "Revert"\n\nThis reverts commit {undone}.\n')
-    assert await edits_taken_back(history, again) == ()
+    assert await known(made, again) == ()
 
 
 async def test_what_was_reverted_later_than_a_runs_base_is_not_part_of_it(tmp_path: Path) -> None:
-    _, history, commit = await trained(tmp_path)
+    made, history, commit = await trained(tmp_path)
     await revert(history, commit)
-    assert await edits_taken_back(history, commit) == ()
+    assert await known(made, commit) == ()
 
 
 async def test_a_persons_words_are_neutral_and_bounded(tmp_path: Path) -> None:
     made, history, commit = await trained(tmp_path)
     await revert(history, commit, "fixes #12 <!-- x --> \x1b[31m " + "long " * 200)
-    head = await history.base()
-    [one] = await edits_taken_back(history, head)
+    [one] = await known(made, await history.base())
     assert len(one.reason) <= 300
     assert not {"#12", "<!--", "\x1b"} & set(one.reason.split())
     assert (await made.training().run()).commits == ()
 
 
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        (Edit(Op.APPEND, content="-  Be   BOLD."), True),
-        (Edit(Op.INSERT_AFTER, target="- x", content="- Be bold."), True),
-        (Edit(Op.APPEND, content="- Be bold and quick."), False),
-        (Edit(Op.DELETE, target="- Be bold."), False),
-    ],
-)
-def test_the_same_text_is_the_same_edit_wherever_it_goes(other: Edit, *, same: bool) -> None:
-    assert TakenBack(Edit(Op.APPEND, content="- Be bold."), "", "c").matches(other) is same

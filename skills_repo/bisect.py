@@ -5,6 +5,7 @@ Invariant: the real repository sees nothing of it: no `BISECT_…` file, no ref,
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -61,7 +62,14 @@ def bisection(source: Git, skill_path: str, good: str, bad: str) -> Iterator[Bis
         git = Git(Path(folder))
         git.run("init", "--quiet", "--bare", f"--object-format={kind}", "--initial-branch=bisected", ".")
         borrowed = Path(folder, "objects", "info", "alternates")
-        borrowed.write_text(f"{(source.folder / objects).resolve()}\n", encoding="utf-8")
+        borrowed.write_bytes(_quoted((source.folder / objects).resolve()) + b"\n")
         git.run("update-ref", "refs/heads/bisected", bad)
         git.run("bisect", "start", "--no-checkout", bad, good, "--", skill_path)
         yield Bisection(git)
+
+
+def _quoted(path: Path) -> bytes:
+    """A path as git reads it in `alternates`, whatever its name holds: line ends, quotes, a leading `#`."""
+    return b'"%s"' % b"".join(
+        b"\\%03o" % byte if byte in b'"\\' or byte < 32 else b"%c" % byte for byte in os.fsencode(path)
+    )

@@ -30,6 +30,9 @@ def blame(git: Git, commit: str, skill_path: str, path: str, lines: Sequence[int
     try:
         out = git.run("blame", *_OPTIONS, *ranges, commit, "--", f"{skill_path}/{path}")
     except GitFailedError as error:
+        if "object name list" in error.stderr:
+            hint = "`git config --get-all blame.ignoreRevsFile` names a file that cannot be read: mend or unset it"
+            raise RepositoryError(f"git blame cannot run in {git.folder}: {error.stderr} ({hint})") from error
         raise RepositoryError(f"{skill_path}/{path} at {commit[:12]}: {error.stderr} (see `honed diff`)") from error
     rows = {row.now: row for row in _rows(out)}
     commits = read_commits(git, sorted({row.sha for row in rows.values()}))

@@ -18,6 +18,9 @@ _SETTINGS = (
     "core.hooksPath=/dev/null",  # reference-transaction hooks run on update-ref
     "core.fsmonitor=false",
     "core.fsync=committed,reference",
+    "core.splitIndex=false",  # the shared part of an index of our own would lie in the repository
+    "core.filesRefLockTimeout=2000",  # somebody's `git pack-refs` or `git fetch` is waited for
+    "core.packedRefsTimeout=10000",
     "safe.directory=*",  # the operator named this repository; its owner is often another uid in a container
     "color.ui=false",
     "i18n.commitEncoding=UTF-8",
@@ -87,6 +90,6 @@ class Git:
         """The same for commands that answer with one line of text."""
         return self.run(*argv, stdin=stdin, env=env).decode("utf-8", "replace").strip("\n")
 
-    def fields(self, argv: Sequence[str], stdin: bytes = b"") -> list[str]:
+    def fields(self, argv: Sequence[str], stdin: bytes = b"", env: Mapping[str, str] | None = None) -> list[str]:
         """The same for commands that answer with NUL-ended fields; names that are not UTF-8 keep surrogates."""
-        return self.run(*argv, stdin=stdin).decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return self.run(*argv, stdin=stdin, env=env).decode("utf-8", "surrogateescape").split("\0")[:-1]

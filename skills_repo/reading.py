@@ -51,8 +51,30 @@ def dirty(refs: Refs, skill_path: str) -> tuple[str, ...]:
     if refs.git.line("rev-parse", "--is-inside-work-tree") != "true":
         return ()
     flags = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
-    rows = refs.git.fields(["status", *flags, "--", skill_path])
+    rows = refs.git.fields(["status", *flags, "--", skill_path], env=_without_programs(refs.git))
     return tuple(sorted(row[3:] for row in rows))
+
+
+def _without_programs(git: Git) -> dict[str, str]:
+    """Environment in which `git status` runs no filter, for it may be missing here, or not honed's to run.
+
+    Then a file is taken for unchanged by its size and time of change, the rest of what `stat` says differs where a
+    folder is seen from inside a container.
+    """
+    settings = {"core.checkStat": "minimal", "core.trustctime": "false"}
+    try:
+        keys = git.fields(["config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$"])
+    except GitFailedError as error:
+        if error.code != 1:
+            raise
+        keys = []
+    for name in sorted({key.split(".", 1)[1].rsplit(".", 1)[0] for key in keys}):
+        settings |= {f"filter.{name}.clean": "", f"filter.{name}.process": "", f"filter.{name}.required": "false"}
+    pairs = enumerate(settings.items())
+    numbered = {
+        f"GIT_CONFIG_{what}_{n}": part for n, pair in pairs for what, part in zip(("KEY", "VALUE"), pair, strict=True)
+    }
+    return {"GIT_CONFIG_COUNT": str(len(settings)), **numbered}
 
 
 def overlooked(refs: Refs, skill_path: str) -> str:

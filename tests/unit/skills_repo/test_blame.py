@@ -92,3 +92,10 @@ async def test_reading_and_searching_leave_no_process_no_descriptor_and_no_file_
     for _ in range(3):
         assert await all_of_it() == before
     assert list(scratch.iterdir()) == []
+
+
+async def test_a_list_of_ignored_revisions_that_is_not_there_is_named(tmp_path: Path) -> None:
+    folder = grown(tmp_path / "r")
+    git(folder, "config", "blame.ignoreRevsFile", "nowhere")
+    with pytest.raises(RepositoryError, match=r"list: nowhere \(`git config --get-all blame.ignoreRevsFile` names"):
+        await history_of(folder).blame("HEAD", "SKILL.md", [8])

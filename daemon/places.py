@@ -14,7 +14,11 @@ def state_folder(config: Config) -> Path:
     return config.file.parent / ".honed"
 
 
+def author_of(config: Config) -> Author:
+    """Whose name commits carry."""
+    return Author(config.git.author_name, config.git.author_email)
+
+
 def open_history(config: Config) -> SkillRepository:
     """The skill's history; opens nothing yet."""
-    author = Author(config.git.author_name, config.git.author_email)
-    return SkillRepository(config.skill.repository, config.skill.path, author=author)
+    return SkillRepository(config.skill.repository, config.skill.path, author=author_of(config))

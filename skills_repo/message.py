@@ -10,7 +10,9 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from skills_repo.convention import DEFAULT, Convention
 from skills_repo.edits import REFERENCE_OPS, Edit, Op
 from skills_repo.hidden import drop_hidden
 from skills_repo.skill import SKILL_FILE
@@ -70,6 +72,17 @@ class GateFigures:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a step cost, whoever paid for it."""
+
+    attempts: int
+    tokens: int
+    """Of target and optimizer, input and output."""
+    usd: float | None
+    """None: a price is not known."""
+
+
+@dataclass(frozen=True)
 class EditNote:
     """What one commit says. All text may come from models, apart from the ids that honed makes itself."""
 
@@ -90,11 +103,15 @@ class EditNote:
     """The failure types that asked for it, as the optimizer worded them."""
     phase: str = "step"
     """One of `PHASES`."""
+    cost: Cost | None = None
+    """Of the whole step."""
+    ruling: Literal["accepted", "rejected"] = "accepted"
+    """What the gate said; a rejected edit's commit is kept beside the history."""
 
 
-def compose(note: EditNote) -> str:
-    """The whole message, ending in a newline."""
-    blocks = [_subject(note)]
+def compose(note: EditNote, convention: Convention = DEFAULT) -> str:
+    """The whole message, ending in a newline; the subject follows the repository's convention."""
+    blocks = [_subject(note, convention)]
     if note.edit.file != SKILL_FILE:
         blocks.append(f"Of the skill's file {neutral(str(note.edit.file), 200)}.")
     rationale = neutral(str(note.edit.rationale or ""), MAX_RATIONALE)
@@ -105,7 +122,8 @@ def compose(note: EditNote) -> str:
         blocks += ["Failures that asked for it:", "\n".join(_quoted(f"- {line}", hang="  ") for line in failures)]
     if note.edit.support > 1:
         blocks.append(f"{note.edit.support} reflections asked for it.")
-    blocks.append("\n".join(f"{key}: {value}" for key, value in _trailers(note) if value))
+    trailers = [*_trailers(note), ("Signed-off-by", _value(convention.sign_off))]
+    blocks.append("\n".join(f"{key}: {value}" for key, value in trailers if value))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -133,9 +151,12 @@ def step_of(trailers: Mapping[str, str]) -> int | None:
 
 
 def place_of(trailers: Mapping[str, str]) -> tuple[str, int, str] | None:
-    """The run, step and phase that a commit belongs to; None for a commit that is not honed's."""
+    """The run, step and phase that a commit belongs to; None for one that is not honed's, or that was rejected.
+
+    What a gate turned down stays no step of its run, though a person should pick it onto a branch.
+    """
     step = step_of(trailers)
-    if step is None or "Honed-Run" not in trailers:
+    if step is None or "Honed-Run" not in trailers or trailers.get("Honed-Gate", "").startswith("rejected"):
         return None
     return trailers["Honed-Run"], step, trailers.get("Honed-Phase", "step")
 
@@ -157,7 +178,7 @@ def _quoted(text: str, hang: str = "") -> str:
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  " + hang, break_on_hyphens=False)
 
 
-def _subject(note: EditNote) -> str:
+def _subject(note: EditNote, convention: Convention) -> str:
     edit = note.edit
     text = edit.target if edit.op == Op.DELETE else edit.content or edit.target
     if edit.op in REFERENCE_OPS:
@@ -166,8 +187,22 @@ def _subject(note: EditNote) -> str:
         text = edit.rationale or text
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
     words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;") or "…"
-    verb = _OPS.get(edit.op, "edit")
-    return _cut(f'skill({_cut(_value(note.skill), 32)}): {verb} "{words}', WIDTH - 1) + '"'
+    prefix, verb, end = _frame(note, convention)
+    return _cut(f'{prefix}{verb} "{words}', WIDTH - 1 - len(end)) + '"' + end
+
+
+def _frame(note: EditNote, convention: Convention) -> tuple[str, str, str]:
+    """What stands before the edit's own words and after them: prefix, verb and end. The skill is named in one."""
+    skill, verb = _cut(_value(note.skill), 32), _OPS.get(note.edit.op, "edit")
+    verb = verb[0].upper() + verb[1:] if convention.capital else verb
+    if convention.style == "honed":
+        return f"skill({skill}): ", verb, ""
+    if convention.style == "area":
+        return f"{skill}: ", verb, ""
+    if convention.style == "conventional" and convention.scoped:
+        return f"{convention.type}({skill}): ", verb, ""
+    where = {Op.APPEND: "to", Op.INSERT_AFTER: "to", Op.DELETE: "from"}.get(note.edit.op, "in")
+    return f"{convention.type}: " if convention.style == "conventional" else "", verb, f" {where} {_cut(skill, 24)}"
 
 
 def _trailers(note: EditNote) -> list[tuple[str, str]]:
@@ -181,15 +216,16 @@ def _trailers(note: EditNote) -> list[tuple[str, str]]:
         ("Honed-Base", _value(note.base)),
         ("Honed-Op", _value(note.edit.op)),
         ("Honed-File", _value(note.edit.file) if note.edit.file != SKILL_FILE else ""),
-        ("Honed-Gate", _figures(note.gate)),
+        ("Honed-Gate", f"{note.ruling} {_figures(note.gate)}"),
         ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
         ("Honed-Target", _value(note.target)),
         ("Honed-Optimizer", _value(note.optimizer)),
+        ("Honed-Cost", _costs(note.cost) if note.cost else ""),
     ]
 
 
 def _figures(gate: GateFigures) -> str:
-    words = [f"accepted rule={_value(gate.rule)}"]
+    words = [f"rule={_value(gate.rule)}"]
     if gate.before is not None and gate.after is not None:
         words += [f"split={_value(gate.split)} n={gate.tasks}x{gate.trials} before={gate.before:.3f}"]
         words += [f"after={gate.after:.3f} delta={gate.after - gate.before:+.3f}"]
@@ -197,6 +233,11 @@ def _figures(gate: GateFigures) -> str:
         words += [f"valid={gate.valid:.0%}"]
     words += [f"share={gate.share:+.3f}"] if gate.share is not None else []
     return " ".join(words)
+
+
+def _costs(cost: Cost) -> str:
+    usd = "unknown" if cost.usd is None else f"{cost.usd:.4f}"
+    return f"attempts={cost.attempts} tokens={cost.tokens} usd={usd}"
 
 
 def _value(text: str) -> str:

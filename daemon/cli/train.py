@@ -19,6 +19,7 @@ from daemon.cli.progress import progress
 from daemon.cli.publish import check_publishing, publish_after
 from daemon.cli.run import STOPPED, run
 from daemon.config import SkillSection, load_config
+from daemon.optimizer.beside import open_beside
 from daemon.optimizer.gates.power import smallest_effect
 from daemon.optimizer.loop import Training
 from daemon.optimizer.report import BeforeAfter, RunReport
@@ -91,6 +92,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         knobs=Knobs.from_config(parts.config, initial),
         observer=parts.observer,
         purse=parts.purse,
+        beside=open_beside(parts.config),
     )
     return await training.run()
 

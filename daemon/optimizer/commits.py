@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.optimizer.decision import Judged, SlowUpdateDecision, StepDecision
+from daemon.optimizer.spending import cost_of
 from daemon.redaction import redact
+from skills_repo.convention import DEFAULT, Convention
 from skills_repo.edits import Applied, Edit, Op
 from skills_repo.history import EditCommit, SkillHistory
 from skills_repo.message import EditNote, GateFigures, compose
@@ -30,6 +32,8 @@ class Committer:
     optimizer: str
     selection: int = 0
     """Tasks of the selection split."""
+    convention: Convention = DEFAULT
+    """How the repository words its commits."""
 
     async def commit(
         self, parent: str, base: Skill, decision: Judged, candidate: Applied, *, start: Skill | None = None
@@ -39,13 +43,17 @@ class Committer:
         `start`: the given skill that the branch does not hold yet, to be committed in front. Raises `RefMovedError`
         if somebody else moved the branch away from `parent`.
         """
-        phase = phase_of(decision)
         if found := await self.find(decision):
             return found
-        first = [self._start(start)] if start else []
-        changes = [*first, *self._changes(base, decision, candidate, phase)]
+        changes = self.changes(base, decision, candidate, start=start)
         made = await self.history.commit_edits(parent, changes, decision.when)
-        return made[len(first) :]
+        return made[1:] if start else made
+
+    def changes(
+        self, base: Skill, decision: Judged, candidate: Applied, *, start: Skill | None = None
+    ) -> tuple[EditCommit, ...]:
+        """A judged candidate as commits, accepted or not; the given start in front, where there is one."""
+        return (*([self._start(start)] if start else []), *self._changes(base, decision, candidate))
 
     async def find(self, decision: Judged) -> tuple[str, ...]:
         """The decision's commits as they stand on the branch, oldest first; empty if they are not made yet."""
@@ -58,9 +66,9 @@ class Committer:
         note = EditNote(
             self.run_id, 0, 1, 1, skill.name, skill.digest, edit, figures, self.target, self.optimizer, phase="initial"
         )
-        return EditCommit(skill, compose(note))
+        return EditCommit(skill, compose(note, self.convention))
 
-    def _changes(self, base: Skill, decision: Judged, candidate: Applied, phase: str) -> Sequence[EditCommit]:
+    def _changes(self, base: Skill, decision: Judged, candidate: Applied) -> Sequence[EditCommit]:
         before = base
         changes: list[EditCommit] = []
         edits = candidate.report.applied
@@ -79,9 +87,11 @@ class Committer:
                 target=self.target,
                 optimizer=self.optimizer,
                 failures=tuple(redact(pattern.type) for pattern in decision.patterns),
-                phase=phase,
+                phase=phase_of(decision),
+                cost=cost_of(decision),
+                ruling="rejected" if decision.outcome == "rejected" else "accepted",
             )
-            changes.append(EditCommit(after, compose(note)))
+            changes.append(EditCommit(after, compose(note, self.convention)))
             before = after
         return changes
 
@@ -90,7 +100,7 @@ class Committer:
         if verdict is None:
             msg = f"step {decision.step} was accepted without a verdict"
             raise ValueError(msg)
-        forced = isinstance(decision, SlowUpdateDecision) and verdict.ruling != "accepted"
+        forced = decision.outcome == "accepted" and verdict.ruling != "accepted"
         if forced and verdict.n < self.selection:  # a pass that stopped early is no score of the skill
             return GateFigures(rule=f"{self.gate}/forced")
         # Rows are the tasks that were asked: of a pass that stopped early, the others are no failures of measuring.

@@ -86,6 +86,10 @@ class Judged(_Payload):
     notes: tuple[str, ...] = ()
     """What went wrong on the way and was gone on without, in words."""
     optimizer_usage: Usage = Usage()
+    attempts: int = 0
+    """Scored attempts that it rests on: rollouts, the candidate's, and those of the current skill made for it."""
+    target_usage: Usage = Usage()
+    """Of these attempts, whoever paid for them."""
 
     @property
     def applied(self) -> tuple[Edit, ...]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import structlog
 
+from daemon import __version__
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.budget.reached import BudgetReached
 from daemon.journal.journal import Journal
@@ -21,6 +22,7 @@ from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
+from daemon.optimizer.beside import Beside
 from daemon.optimizer.commits import Committer, phase_of
 from daemon.optimizer.decision import Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.optimizer.ending import Ending
@@ -78,6 +80,8 @@ class Training:
     observer: Observer = field(default_factory=Silent)
     clock: Callable[[], float] = time.time
     purse: Purse = field(default_factory=OpenPurse)
+    beside: Beside = field(default_factory=Beside)
+    """What the run reads of its repository, and leaves there, besides commits on the branch."""
 
     async def run(self) -> RunReport:
         """Train to the end, or go on with the unfinished run of the same fingerprint.
@@ -162,7 +166,7 @@ class _Loop:
             opened.run.run_id,
             f"{train.gate}/{train.gate_metric}",
             target=training.rollouts.label,
-            optimizer=f"{training.client.provider} / {training.client.model}",
+            optimizer=f"{training.client.provider} / {training.client.model} (honed {__version__})",
             selection=len(training.tasks.split("selection")),
         )
         self._reporter = Reporter(
@@ -172,6 +176,8 @@ class _Loop:
     async def run(self) -> RunReport:
         """Baseline, steps, sealed test."""
         self._say(self._started())
+        convention = await self._training.beside.convention(self._run.base_commit)
+        self._committer = replace(self._committer, convention=convention)
         initial = await self._initial()
         baseline = await measure_baseline(self._tools, self._training.journal, initial, self._mark.parts)
         told = as_earlier_step(self._tools.refusals.taken_back)

@@ -18,6 +18,7 @@ from daemon.optimizer.gates.rule import Pair, valid_pairs
 from daemon.optimizer.gates.verdict import Verdict
 from daemon.optimizer.prompts.render import render
 from daemon.optimizer.replies import SlowUpdateReply
+from daemon.optimizer.spending import Spending
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import EndedError, Tools
 from daemon.rollouts.parallel import ordered
@@ -33,6 +34,8 @@ class Comparison:
 
     sampled: tuple[str, ...]
     pairs: Mapping[Group, tuple[Pair, ...]]
+    results: tuple[TaskResult, ...] = ()
+    """Of both skills, each attempt once."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -57,7 +60,8 @@ async def compare(tools: Tools, state: State, epoch: int) -> Comparison:
     pairs: dict[Group, list[Pair]] = {group: [] for group in GROUPS}
     for pair in valid_pairs(before, now):
         pairs[_group(pair)].append(pair)
-    return Comparison(sampled, {group: tuple(found) for group, found in pairs.items()})
+    results = tuple(result for some in found for result in some)
+    return Comparison(sampled, {group: tuple(found) for group, found in pairs.items()}, results)
 
 
 def _group(pair: Pair) -> Group:
@@ -84,6 +88,8 @@ class SlowUpdate:
 
     def __post_init__(self) -> None:
         self._found: dict[str, Any] = {}
+        self._spending = Spending()
+        self._spending.add(self.comparison.results)
         self._forced = self.tools.knobs.train.slow_update == "forced"
 
     async def run(self) -> SlowUpdateDecision:
@@ -115,6 +121,8 @@ class SlowUpdate:
             persistent_failure=of.ids("persistent_failure"),
             stable_success=of.ids("stable_success"),
             forced=self._forced,
+            attempts=self._spending.attempts,
+            target_usage=self._spending.usage,
             **self._found,
         )
 
@@ -160,9 +168,11 @@ class SlowUpdate:
 
     async def _gate(self, candidate: Applied) -> Verdict:
         self._say("gate", "the guidance")
-        base = self.state.current
-        verdict = await self.tools.gate.judge(base.skill, candidate.result, self.tools.selection, base.pool)
+        base, selection = self.state.current, self.tools.selection
+        selection.begin()
+        verdict = await self.tools.gate.judge(base.skill, candidate.result, selection, base.pool)
         self._found["verdict"] = verdict
+        self._spending.add(selection.used((base.skill.digest, base.pool.trials)))
         return verdict
 
     def _say(self, phase: str, detail: str) -> None:

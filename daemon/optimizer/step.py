@@ -20,6 +20,7 @@ from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.reflect import Reflection, Reflector
 from daemon.optimizer.replies import Pattern
 from daemon.optimizer.settings import Knobs
+from daemon.optimizer.spending import Spending
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import EndedError, Tools
 from daemon.optimizer.updates.learning_rate import LearningRate
@@ -53,6 +54,7 @@ class Step:
     """Fields of the decision, as the phases find them."""
     _notes: list[str] = field(default_factory=list)
     _usage: Usage = field(default_factory=Usage)
+    _spending: Spending = field(default_factory=Spending)
 
     async def run(self) -> StepDecision:
         """Work the step out.
@@ -97,6 +99,8 @@ class Step:
             base_digest=self.state.skill.digest,
             notes=tuple(self._notes),
             optimizer_usage=self._usage,
+            attempts=self._spending.attempts,
+            target_usage=self._spending.usage,
             **found,
         )
 
@@ -118,6 +122,7 @@ class Step:
         learned = await Learning(
             tools.rollouts, reflector, self.state.skill, plan, tools.train, knobs, tools.run_id
         ).run()
+        self._spending.add(learned.results)
         summary = _summary(learned.results)
         self._found["rollout"] = summary
         if not summary.valid:
@@ -209,10 +214,12 @@ class Step:
         base, selection = self.state.current, self.tools.selection
         edits = len(candidate.stages)
         self._say("gate", f"{counted(edits, 'edit')}, {counted(len(selection.tasks), 'selection task')}")
+        selection.begin()
         verdict = await self.tools.gate.judge(base.skill, candidate.result, selection, base.pool)
         self._found["verdict"] = verdict
         if verdict.ruling == "accepted" and self.tools.knobs.train.attribution and edits > 1:
-            return await self._attribute(candidate, verdict)
+            verdict = await self._attribute(candidate, verdict)
+        self._spending.add(selection.used((base.skill.digest, base.pool.trials)))
         return verdict
 
     async def _attribute(self, candidate: Applied, verdict: Verdict) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 
 from pydantic import BaseModel, ConfigDict
@@ -57,8 +57,23 @@ class Selection:
         self._rollouts = rollouts
         self._run_id = run_id
         self._known: dict[tuple[str, int], dict[str, TaskResult]] = {}
+        self._used: dict[tuple[str, int, str], TaskResult] = {}
         self.tasks = tasks
         self.rule = rule
+
+    def begin(self) -> None:
+        """Forget what was used: a judgement begins."""
+        self._used.clear()
+
+    def used(self, besides: tuple[str, Collection[int]]) -> tuple[TaskResult, ...]:
+        """Valid results given out since `begin`, each once, but for a skill's (its digest) given trials.
+
+        Whether they were paid for now or read back makes no difference.
+        """
+        digest, trials = besides
+        return tuple(
+            result for (skill, trial, _), result in sorted(self._used.items()) if skill != digest or trial not in trials
+        )
 
     async def results(
         self, skill: Skill, trial: int = 0, tasks: Sequence[Task] | None = None
@@ -70,7 +85,9 @@ class Selection:
         found = await self._rollouts.score(skill, missing, run_id=self._run_id, trial=trial) if missing else ()
         known.update((result.task_id, result) for result in found if result.valid)
         merged = {result.task_id: result for result in found} | known
-        return tuple(merged[task_id] for task_id in sorted(task.id for task in asked))
+        results = tuple(merged[task_id] for task_id in sorted(task.id for task in asked))
+        self._use(skill, trial, *results)
+        return results
 
     async def stream(self, skill: Skill, trial: int, tasks: Sequence[Task]) -> AsyncGenerator[TaskResult, None]:
         """One trial of `tasks`, in the order given, each as soon as it is there. Close it when you stop reading."""
@@ -79,4 +96,8 @@ class Selection:
             async for result in results:
                 if result.valid:
                     known[result.task_id] = result
+                self._use(skill, trial, result)
                 yield result
+
+    def _use(self, skill: Skill, trial: int, *results: TaskResult) -> None:
+        self._used.update({(skill.digest, trial, one.task_id): one for one in results if one.valid})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from daemon import __version__
 from daemon.config_train import TrainSection
 from daemon.rollouts.progress import AttemptFinished, PhaseStarted, RunEnded, RunStarted, StepDecided
 from daemon.rollouts.stop import RunStopped
@@ -97,7 +98,9 @@ async def test_every_accepted_edit_is_a_commit_that_tells_why(tmp_path: Path) ->
     assert trailers["Honed-Run"] == report.run_id
     assert trailers["Honed-Step"] == f"{report.steps[0].step}.1/1"
     assert trailers["Honed-Target"] == "chat / fake-1"
-    assert trailers["Honed-Optimizer"] == "fakeprovider / optimizer-1"
+    assert trailers["Honed-Optimizer"] == f"fakeprovider / optimizer-1 (honed {__version__})"
+    # Two train tasks and four of the candidate, at 15 tokens and 0.25; one reply of 120 tokens and 0.5.
+    assert trailers["Honed-Cost"] == "attempts=6 tokens=210 usd=2.0000"
     assert "before=0.000 after=0.500" in trailers["Honed-Gate"]
     assert set(trailers["Honed-Evidence"].split()) <= {f"train-0{i}" for i in range(4)}
     assert {commit.when for commit in mine} == {1_700_000_000.0}

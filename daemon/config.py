@@ -20,6 +20,8 @@ from daemon.config_publish import PublishSection
 from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
+from skills_repo.editable import wrong_pattern
+from skills_repo.skill import SKILL_FILE
 
 
 class ConfigError(Exception):
@@ -34,6 +36,12 @@ class SkillSection(Section):
     repository: Path = Path()
     """The git repository, relative to honed.toml."""
     max_chars: int = Field(default=20_000, ge=500)
+    editable: tuple[str, ...] = ("SKILL.md",)
+    """Files of the folder that edits may change, as globs; SKILL.md always is."""
+    references: bool = False
+    """Edits may create, change and remove `references/*.md`."""
+    max_reference_chars: int = Field(default=20_000, ge=500)
+    """Of any file but SKILL.md that edits change or create."""
     initial: str = "existing"
     """What a run starts from: `existing` (the repository's skill), `empty`, or a folder relative to honed.toml."""
 
@@ -199,6 +207,7 @@ def _check(config: Config) -> list[Finding]:
     train, target = config.train, config.target
     if not is_inside(config.skill.path):
         wrong.append((("skill", "path"), "must be a folder inside the repository, such as `skills/my-skill`"))
+    wrong += _check_files(config)
     if min(config.tasks.split) < 1:
         wrong.append((("tasks", "split"), "must have three shares of at least 1: train, selection, test"))
     if train.min_edit_budget > train.edit_budget:
@@ -213,6 +222,21 @@ def _check(config: Config) -> list[Finding]:
     for name, section in (("target", target), ("optimizer", config.optimizer)):
         wrong += [((name, key), what) for key, what in _check_model(section)]
     return wrong
+
+
+def _check_files(config: Config) -> list[Finding]:
+    """Other files than SKILL.md are edited by patches, for agents that can open them."""
+    skill = config.skill
+    wrong: list[Finding] = [(("skill", "editable"), what) for p in skill.editable if (what := wrong_pattern(p))]
+    key = "references" if skill.references else "editable"
+    if skill.references or any(pattern != SKILL_FILE for pattern in skill.editable):
+        if config.train.update_mode != "patch":
+            what = f'needs [train] update_mode = "patch": mode "{config.train.update_mode}" writes SKILL.md alone'
+            wrong.append((("skill", key), what))
+        if config.target.harness == "chat":
+            what = 'needs [target] harness = "codex" or "claude-code": a chat model is given SKILL.md alone'
+            wrong.append((("skill", key), what))
+    return wrong[:1]
 
 
 def is_inside(path: str) -> bool:

@@ -13,7 +13,7 @@ from skills_repo.body_edits import edited_body, ground_of, with_body_text
 from skills_repo.edit import Edit, EditLimits, EditStatus, Op, RefusedError
 from skills_repo.placing import placed
 from skills_repo.references import is_reference, mentions, mentions_path, wrong_name
-from skills_repo.skill import MAX_FILES, SKILL_FILE, Skill
+from skills_repo.skill import MAX_FILES, SKILL_FILE, Skill, text_of
 
 MOST_LINES = 6
 """Lines of SKILL.md that go with a reference, where no target says what is to go."""
@@ -97,14 +97,6 @@ def _text(skill: Skill, file: str, limits: EditLimits) -> str:
     if text is None:
         raise RefusedError(EditStatus.NOT_TEXT)
     return text
-
-
-def text_of(data: bytes) -> str | None:
-    """A file's text; None for what is no UTF-8 or holds a NUL."""
-    try:
-        return None if b"\0" in data else data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def _size(file: str, chars: int, limits: EditLimits) -> str:

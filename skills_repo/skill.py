@@ -63,6 +63,11 @@ class Skill:
             h.update(self.files[path])
         return "sha256:" + h.hexdigest()
 
+    @property
+    def chars(self) -> int:
+        """How much there is to read: the characters of every file that is text."""
+        return sum(len(text_of(data) or "") for data in self.files.values())
+
     def with_text(self, text: str) -> Skill:
         """The same folder with another SKILL.md."""
         return self.with_file(SKILL_FILE, text.encode("utf-8"))
@@ -73,6 +78,14 @@ class Skill:
         if data is not None:
             files |= dict.fromkeys((path, *(link for link, to in self.links.items() if to == path)), data)
         return Skill(self.name, dict(sorted(files.items())), self.links)
+
+
+def text_of(data: bytes) -> str | None:
+    """A file's text; None for what is no UTF-8 or holds a NUL."""
+    try:
+        return None if b"\0" in data else data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def from_files(name: str, files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> Skill:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from daemon.optimizer.asking import Optimizer
+from daemon.optimizer.claims import Claim, Grounds, clash
 from daemon.optimizer.merge_tree import Merged, MergeForm, MergeTree
 from daemon.optimizer.proposals import Patch, normalised, shown, to_edit
 from daemon.optimizer.replies import MergeReply
-from skills_repo.anchors import Ground, Place
-from skills_repo.edits import Edit, Op
-from skills_repo.skill import Skill, SkillError
+from daemon.optimizer.replies_files import schemas
+from daemon.optimizer.skill_files import SkillFiles
+from skills_repo.edits import Edit
+from skills_repo.skill import SKILL_FILE, Skill, SkillError
 
 
-def _read(reply: MergeReply, ids: tuple[str, ...], leaves: int) -> tuple[Edit, ...]:
+def _read(reply: Any, ids: tuple[str, ...], leaves: int) -> tuple[Edit, ...]:
     return tuple(to_edit(edit, ids, leaves) for edit in reply.edits)
 
 
@@ -31,10 +34,14 @@ class Merger:
     batch: int
     step: int
     meta_skill: str = ""
+    files: SkillFiles | None = None
+    """What may be edited besides SKILL.md."""
 
     async def merge(self, patches: Sequence[Patch]) -> Merged[Edit]:
         """The whole tree; of edits that overlap in the skill, the one with most support stays."""
-        tree = MergeTree(EDITS, self.optimizer, self.skill, self.budget, self.batch, self.step, self.meta_skill)
+        form = replace(EDITS, schema=schemas(self.files).merge)
+        how = (self.skill, self.budget, self.batch, self.step, self.meta_skill, self.files)
+        tree = MergeTree(form, self.optimizer, *how)
         merged = await tree.merge(patches)
         if merged.patch is None:
             return merged
@@ -43,48 +50,33 @@ class Merger:
 
 
 def apart(skill: Skill, edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
-    """The edits whose targets do not overlap in the skill, and a note for each one dropped.
+    """The edits whose places do not overlap in the skill, and a note for each one dropped.
 
     The one with less support goes, of equals the later one. Two insertions below the same line take nothing from each
     other: both stay.
     """
     try:
-        ground = Ground(skill.text)
+        grounds = Grounds(skill)
     except SkillError:  # `apply` says what is wrong with the skill
         return tuple(edits), ()
-    taken: dict[int, Place] = {}
+    claimed = [grounds.claims(edit) for edit in edits]
+    taken: dict[int, tuple[Claim, ...]] = {}
     notes: list[str] = []
     for index in sorted(range(len(edits)), key=lambda index: (-edits[index].support, index)):
-        place = _place(ground, edits[index])
-        if place is None:
-            continue
-        other = next((at for at, known in taken.items() if _clash(edits[index], place, edits[at], known)), None)
+        claims = claimed[index]
+        other = next((at for at, known in taken.items() if clash(claims, known)), None)
         if other is None:
-            taken[index] = place
+            taken[index] = claims
             continue
         edit, kept = edits[index], edits[other]
         notes.append(
             f"dropped {edit.op} {_brief(edit)} (support {edit.support}): it overlaps with {kept.op} {_brief(kept)}"
             f" (support {kept.support})"
         )
-    left = tuple(edit for at, edit in enumerate(edits) if at in taken or _place(ground, edit) is None)
-    return left, tuple(notes)
-
-
-def _place(ground: Ground, edit: Edit) -> Place | None:
-    """Where the edit's target is; None where it has no certain place."""
-    if edit.op is Op.APPEND or not edit.target.strip():
-        return None
-    place = ground.locate(edit.target)
-    return place if isinstance(place, Place) else None
-
-
-def _clash(one: Edit, place: Place, other: Edit, taken: Place) -> bool:
-    if one.op is Op.INSERT_AFTER and other.op is Op.INSERT_AFTER:
-        return False
-    return place.start < taken.end and taken.start < place.end
+    return tuple(edit for at, edit in enumerate(edits) if at in taken), tuple(notes)
 
 
 def _brief(edit: Edit) -> str:
-    words = " ".join(edit.target.split())
-    return f"«{words if len(words) <= 60 else words[:59] + '…'}»"
+    words = " ".join(edit.target.split()) or edit.file
+    where = f" in {edit.file}" if edit.file not in (SKILL_FILE, words) else ""
+    return f"«{words if len(words) <= 60 else words[:59] + '…'}»{where}"

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.prompts.render import render, render_prompt
 from daemon.optimizer.proposals import Proposals, Source
+from daemon.optimizer.skill_files import SkillFiles
 from daemon.rollouts.parallel import ordered
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
@@ -79,6 +80,8 @@ class MergeTree(Generic[S]):
     step: int
     meta_skill: str = ""
     """The optimizer's own memory."""
+    files: SkillFiles | None = None
+    """What may be edited besides SKILL.md."""
 
     async def merge(self, patches: Sequence[Proposals[S]]) -> Merged[S]:
         """The whole tree."""
@@ -112,11 +115,15 @@ class MergeTree(Generic[S]):
         leaves = sum(patch.leaves for patch in group)
         patches = [{"source": patch.source, "edits": [form.show(item) for item in patch.edits]} for patch in group]
         user = render_prompt(
-            "merge.user.j2", meta_skill=self.meta_skill, skill=self.skill.text, budget=self.budget, patches=patches
+            "merge.user.j2",
+            meta_skill=self.meta_skill,
+            skill=self.skill.text,
+            files=self.files,
+            budget=self.budget,
+            patches=patches,
         )
-        answer = await self.optimizer.ask(
-            f"{self.step}/{phase}", form.role, form.schema, system=render(f"{form.role}.system.j2"), user=user
-        )
+        system = render(f"{form.role}.system.j2", files=self.files)
+        answer = await self.optimizer.ask(f"{self.step}/{phase}", form.role, form.schema, system=system, user=user)
         known = unite([item for patch in group for item in patch.edits], form.same)
         if answer.reply is None:
             note = f"{answer.error}; {form.fallback_note}"

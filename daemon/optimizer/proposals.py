@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from daemon.optimizer.replies import MergedEdit, Pattern, ProposedEdit
-from skills_repo.edits import Edit, Op
+from daemon.optimizer.replies_files import FileEdit, MergedFileEdit, MergedReferenceEdit, ReferenceEdit
+from daemon.optimizer.skill_files import told
+from skills_repo.edits import REFERENCE_OPS, Edit, Op
+from skills_repo.skill import SKILL_FILE
 
 P = TypeVar("P")
 
@@ -38,6 +41,7 @@ def shown(edit: Edit) -> dict[str, Any]:
     """An edit as JSON-able data for prompts."""
     return {
         "op": edit.op.value,
+        **told(edit),
         "target": edit.target,
         "content": edit.content,
         "rationale": edit.rationale,
@@ -51,20 +55,30 @@ def remembered(edit: Edit) -> dict[str, Any]:
     content = edit.rationale if edit.op is Op.REWRITE else edit.content
     if len(content) > _MAX_REMEMBERED:
         content = content[: _MAX_REMEMBERED - 1] + "…"
-    return {"op": edit.op.value, "target": edit.target, "content": content}
+    return {"op": edit.op.value, **told(edit), "target": edit.target, "content": content}
 
 
-def to_edit(proposed: ProposedEdit, ids: Iterable[str], leaves: int = 1) -> Edit:
+def to_edit(proposed: ProposedEdit | FileEdit | ReferenceEdit, ids: Iterable[str], leaves: int = 1) -> Edit:
     """An `Edit` whose evidence lies within `ids` and whose support lies within 1..`leaves`."""
-    support = proposed.support if isinstance(proposed, MergedEdit) else 1
+    support = 1
+    if isinstance(proposed, MergedEdit | MergedFileEdit | MergedReferenceEdit):
+        support = proposed.support
+    op = Op(proposed.op)
     return Edit(
-        op=Op(proposed.op),
+        op=op,
         target=proposed.target,
         content=proposed.content,
         rationale=proposed.rationale,
         support=within(support, leaves),
         evidence=own(proposed.evidence, ids),
+        file=SKILL_FILE if isinstance(proposed, ProposedEdit) else plain_file(proposed.file),
+        link=proposed.link if isinstance(proposed, ReferenceEdit) and op in REFERENCE_OPS else "",
     )
+
+
+def plain_file(named: str) -> str:
+    """The path as files of a skill are named; a model that names none means SKILL.md."""
+    return named.strip().removeprefix("./") or SKILL_FILE
 
 
 def own(evidence: Iterable[str], ids: Iterable[str]) -> tuple[str, ...]:
@@ -77,9 +91,9 @@ def within(support: int, leaves: int) -> int:
     return max(1, min(support, leaves))
 
 
-def normalised(edit: Edit) -> tuple[str, str, str]:
-    """What makes two edits the same: op, target and content, spaces and letter case aside."""
-    return edit.op.value, folded(edit.target), folded(edit.content)
+def normalised(edit: Edit) -> tuple[str, str, str, str]:
+    """What makes two edits the same: file, op, target and content, spaces and letter case of the texts aside."""
+    return edit.file, edit.op.value, folded(edit.target), folded(edit.content)
 
 
 def folded(text: str) -> str:

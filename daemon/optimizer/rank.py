@@ -14,6 +14,7 @@ from daemon.optimizer.merge_tree import S
 from daemon.optimizer.prompts.render import render
 from daemon.optimizer.proposals import shown
 from daemon.optimizer.replies import RankReply
+from daemon.optimizer.skill_files import SkillFiles
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import MAX_EDITS, Edit
 from skills_repo.skill import Skill
@@ -29,10 +30,17 @@ class Ranked(Generic[S]):
 
 
 async def rank(
-    optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, budget: int | None, step: int, meta_skill: str = ""
+    optimizer: Optimizer,
+    skill: Skill,
+    edits: Sequence[Edit],
+    *,
+    budget: int | None,
+    step: int,
+    meta_skill: str = "",
+    files: SkillFiles | None = None,
 ) -> Ranked[Edit]:
     """At most `budget` of the edits; no call if all fit, or if there is no budget (then at most `MAX_EDITS`)."""
-    return await Ranking(optimizer, skill, step, shown, meta_skill).rank(edits, budget)
+    return await Ranking(optimizer, skill, step, shown, meta_skill, files).rank(edits, budget)
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Ranking(Generic[S]):
     """As JSON-able data for the prompt."""
     meta_skill: str = ""
     """The optimizer's own memory."""
+    files: SkillFiles | None = None
+    """What may be edited besides SKILL.md."""
 
     async def rank(self, items: Sequence[S], budget: int | None) -> Ranked[S]:
         """At most `budget` of the items; no call if all fit."""
@@ -57,13 +67,15 @@ class Ranking(Generic[S]):
             return Ranked(tuple(items))
         place = f"{self.step}/rank/0"
         rows = [{"index": index, **self.show(item)} for index, item in enumerate(items)]
-        answer = await self.optimizer.ask(
-            place,
-            "rank",
-            RankReply,
-            system=render("rank.system.j2"),
-            user=render("rank.user.j2", meta_skill=self.meta_skill, skill=self.skill.text, budget=budget, edits=rows),
+        user = render(
+            "rank.user.j2",
+            meta_skill=self.meta_skill,
+            skill=self.skill.text,
+            files=self.files,
+            budget=budget,
+            edits=rows,
         )
+        answer = await self.optimizer.ask(place, "rank", RankReply, system=render("rank.system.j2"), user=user)
         selected = answer.reply.selected if answer.reply else []
         usable = [index for index in dict.fromkeys(selected) if 0 <= index < len(items)]
         told: list[str] = [answer.error] if answer.error else []

@@ -17,7 +17,8 @@ from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.prompts.render import render, render_prompt
 from daemon.optimizer.proposals import Proposals, Source, unite_patterns
 from daemon.optimizer.replies import Pattern
-from daemon.optimizer.updates.forms import EDITS, ReflectForm
+from daemon.optimizer.skill_files import SkillFiles
+from daemon.optimizer.updates.forms import EDITS, ReflectForm, for_files
 from daemon.rollouts.parallel import ordered
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import MAX_EDITS
@@ -59,6 +60,8 @@ class Reflector:
     trace_tokens: int = TRACE_TOKENS
     form: ReflectForm[Any] = EDITS
     """What the update mode asks for."""
+    files: SkillFiles | None = None
+    """What may be edited besides SKILL.md."""
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
@@ -76,13 +79,15 @@ class Reflector:
             "reflect.user.j2",
             meta_skill=self.meta_skill,
             skill=self.skill.text,
+            files=self.files,
             budget=self.budget,
             earlier=self.buffer.told,
             attempts=attempts,
             wish=self.form.wish(self.budget),
         )
-        place = self._place(minibatch)
-        return await self.optimizer.ask(place, role, self.form.schema, system=render(f"{role}.system.j2"), user=user)
+        place, schema = self._place(minibatch), for_files(self.form, self.files).schema
+        system = render(f"{role}.system.j2", files=self.files)
+        return await self.optimizer.ask(place, role, schema, system=system, user=user)
 
     def gather(self, cut: Sequence[Minibatch], answers: Sequence[Answer[Any]]) -> Reflection:
         """What the answers to these minibatches (in the same order) come to; it asks nothing."""

@@ -10,12 +10,14 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 
-class _Reply(BaseModel):
+class Reply(BaseModel):
+    """What all replies have in common."""
+
     # A reply is journaled as JSON, which has no NaN.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Pattern(_Reply):
+class Pattern(Reply):
     """A type of failure, or of success, seen in a minibatch."""
 
     type: str
@@ -23,7 +25,7 @@ class Pattern(_Reply):
     description: str
 
 
-class ProposedEdit(_Reply):
+class ProposedEdit(Reply):
     """One edit of SKILL.md as a model proposes it."""
 
     op: Literal["append", "insert_after", "replace", "delete"]
@@ -42,7 +44,7 @@ class MergedEdit(ProposedEdit):
     support: int
 
 
-class ReflectReply(_Reply):
+class ReflectReply(Reply):
     """Reflection on one minibatch (schema names `reflect_failures` and `reflect_successes`)."""
 
     patterns: list[Pattern]
@@ -50,14 +52,14 @@ class ReflectReply(_Reply):
     edits: list[ProposedEdit]
 
 
-class MergeReply(_Reply):
+class MergeReply(Reply):
     """Several patches made one (schema name `merge`)."""
 
     reasoning: str
     edits: list[MergedEdit]
 
 
-class RankReply(_Reply):
+class RankReply(Reply):
     """Which edits stay within the budget, best first (schema name `rank`)."""
 
     reasoning: str
@@ -65,7 +67,7 @@ class RankReply(_Reply):
     """Indices into the edits shown, from 0."""
 
 
-class ProposedSuggestion(_Reply):
+class ProposedSuggestion(Reply):
     """A change of the skill in words, for a rewrite to carry out."""
 
     type: Literal["add_rule", "remove_rule", "merge_rules", "reorganize", "compress", "clarify"]
@@ -83,7 +85,7 @@ class MergedSuggestion(ProposedSuggestion):
     support: int
 
 
-class SuggestReply(_Reply):
+class SuggestReply(Reply):
     """Reflection that suggests (schema names `suggest_failures` and `suggest_successes`)."""
 
     patterns: list[Pattern]
@@ -91,14 +93,14 @@ class SuggestReply(_Reply):
     suggestions: list[ProposedSuggestion]
 
 
-class MergeSuggestionsReply(_Reply):
+class MergeSuggestionsReply(Reply):
     """Several lists of suggestions made one (schema name `merge_suggestions`)."""
 
     reasoning: str
     suggestions: list[MergedSuggestion]
 
 
-class RewriteReply(_Reply):
+class RewriteReply(Reply):
     """A whole new body, conditioned on suggestions (schema name `rewrite`)."""
 
     reasoning: str
@@ -108,7 +110,7 @@ class RewriteReply(_Reply):
     """All that follows the frontmatter, without guarded region."""
 
 
-class ReflectRewriteReply(_Reply):
+class ReflectRewriteReply(Reply):
     """Reflection that rewrites at once (schema names `rewrite_failures` and `rewrite_successes`)."""
 
     patterns: list[Pattern]
@@ -119,7 +121,7 @@ class ReflectRewriteReply(_Reply):
     evidence: list[str]
 
 
-class MergeRewritesReply(_Reply):
+class MergeRewritesReply(Reply):
     """Several bodies made one (schema name `merge_rewrites`)."""
 
     reasoning: str
@@ -128,7 +130,7 @@ class MergeRewritesReply(_Reply):
     evidence: list[str]
 
 
-class CorrectedEdit(_Reply):
+class CorrectedEdit(Reply):
     """One missed edit, placed anew."""
 
     index: int
@@ -138,21 +140,21 @@ class CorrectedEdit(_Reply):
     content: str
 
 
-class RepairReply(_Reply):
+class RepairReply(Reply):
     """Corrections of edits that missed (schema name `repair`)."""
 
     reasoning: str
     edits: list[CorrectedEdit]
 
 
-class RepairBodyReply(_Reply):
+class RepairBodyReply(Reply):
     """A refused whole body, corrected (schema name `repair_body`)."""
 
     reasoning: str
     body: str
 
 
-class LearningRateReply(_Reply):
+class LearningRateReply(Reply):
     """How many edits this step may make (schema name `learning_rate`)."""
 
     learning_rate: int
@@ -162,7 +164,7 @@ class LearningRateReply(_Reply):
     risk_notes: str
 
 
-class SlowUpdateReply(_Reply):
+class SlowUpdateReply(Reply):
     """Guidance over epochs for the guarded region (schema name `slow_update`)."""
 
     reasoning: str
@@ -170,7 +172,7 @@ class SlowUpdateReply(_Reply):
     """The region's whole new text; empty: none is worth its place."""
 
 
-class MetaSkillReply(_Reply):
+class MetaSkillReply(Reply):
     """The optimizer's notes to itself (schema name `meta_skill`)."""
 
     reasoning: str

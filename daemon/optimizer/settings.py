@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Self
 from urllib.parse import urlsplit
@@ -15,8 +15,8 @@ from daemon.config_train import TrainSection
 from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.prompts.render import digest as prompts_digest
 from daemon.tasks.task import TaskSet
-from skills_repo.edits import EditLimits, Op
-from skills_repo.skill import Skill
+from skills_repo.edits import REFERENCE_OPS, EditLimits, Op
+from skills_repo.skill import SKILL_FILE, Skill
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,30 @@ class Knobs:
     """The skill to start from instead of the repository's."""
     optimizer_workers: int = 4
     """Requests to it at the same time; decides nothing, so it is no part of the fingerprint."""
+    editable: tuple[str, ...] = (SKILL_FILE,)
+    """Patterns of the files that edits may change."""
+    references: bool = False
+    """References may be created, changed and removed."""
+    max_reference_chars: int = 20_000
 
     def limits(self, budget: int | None) -> EditLimits:
         """The bounds of a step; what its update mode makes of them: `step.limits_of`."""
-        return EditLimits(budget, self.max_skill_chars, self.max_edit_chars)
+        return replace(self._limits(budget), also=REFERENCE_OPS if self.references else frozenset())
 
     @property
     def slow_update_limits(self) -> EditLimits:
         """The bounds of a slow update."""
-        return EditLimits(1, self.max_skill_chars, self.max_edit_chars, also=frozenset({Op.SLOW_UPDATE}))
+        return replace(self._limits(1), also=frozenset({Op.SLOW_UPDATE}))
+
+    def _limits(self, budget: int | None) -> EditLimits:
+        return EditLimits(
+            budget,
+            self.max_skill_chars,
+            self.max_edit_chars,
+            editable=self.editable,
+            references=self.references,
+            max_reference_chars=self.max_reference_chars,
+        )
 
     @property
     def gate(self) -> GateRule:
@@ -62,6 +77,9 @@ class Knobs:
             temperature=config.optimizer.temperature,
             optimizer_host=urlsplit(config.optimizer.base_url or "").hostname or "",
             optimizer_workers=config.optimizer.workers,
+            editable=config.skill.editable,
+            references=config.skill.references,
+            max_reference_chars=config.skill.max_reference_chars,
         )
 
 
@@ -89,6 +107,9 @@ def fingerprint(
     parts |= {
         "skill.max_chars": str(knobs.max_skill_chars),
         "skill.max_edit_chars": str(knobs.max_edit_chars),
+        "skill.editable": json.dumps(knobs.editable),
+        "skill.references": json.dumps(knobs.references),
+        "skill.max_reference_chars": str(knobs.max_reference_chars),
         "skill.initial": knobs.initial.digest if knobs.initial else "existing",
         "honed": version("honed"),
         "harness": harness,

@@ -20,6 +20,7 @@ from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.reflect import Reflection, Reflector
 from daemon.optimizer.replies import Pattern
 from daemon.optimizer.settings import Knobs
+from daemon.optimizer.skill_files import SkillFiles
 from daemon.optimizer.spending import Spending
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import EndedError, Tools
@@ -118,6 +119,7 @@ class Step:
             outgoing=tools.firewall.outgoing,
             trace_tokens=knobs.train.trace_tokens,
             form=self._mode.form,
+            files=SkillFiles.of(self.state.skill, self._limits(self._mode.budget(self.budget))),
         )
         learned = await Learning(
             tools.rollouts, reflector, self.state.skill, plan, tools.train, knobs, tools.run_id

@@ -21,7 +21,7 @@ from daemon.optimizer.firewall.own import Own, cut
 from daemon.optimizer.firewall.phrases import Hit
 from daemon.optimizer.firewall.words import Words, split, split_code
 from daemon.tasks.task import Task, TaskSet
-from skills_repo.edits import Edit
+from skills_repo.edits import Edit, Op
 from skills_repo.skill import Skill
 
 Speaker = Literal["scorer", "agent"]
@@ -89,7 +89,8 @@ class Firewall:
         words = split(edit.rationale)
         if self._index.prompts.find(words.words, rare=0):
             return "its rationale shares a run of words with a held-out task"
-        return self.text(edit.content, skill)
+        name = edit.file if edit.op is Op.CREATE else ""
+        return self.text("\n".join(filter(None, (name, edit.link, edit.content))), skill)
 
     def text(self, text: str, skill: Skill) -> str:
         """Why a new text (a rewritten skill, guidance, a whole candidate) is refused; "" if it may go on.

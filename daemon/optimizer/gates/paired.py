@@ -49,7 +49,7 @@ class PairedGate:
 
     async def judge(self, base: Skill, candidate: Skill, selection: Selection, pool: Pool) -> Verdict:
         """Round by round, until it is clear."""
-        shorter = self.shorter_wins and len(candidate.text) < len(base.text)
+        shorter = self.shorter_wins and candidate.chars < base.chars
         course = Course(Arm(base, selection), Arm(candidate, selection), self._topped_up(pool), shorter=shorter)
         await course.open(pool)
         for number, bar in enumerate(self.bars(), start=1):

@@ -39,7 +39,7 @@ class StrictGate:
     async def judge(self, base: Skill, candidate: Skill, selection: Selection, pool: Pool) -> Verdict:
         """One pass over the split, as far as it can matter."""
         before = await selection.results(base)
-        shorter = self.shorter_wins and len(candidate.text) < len(base.text)
+        shorter = self.shorter_wins and candidate.chars < base.chars
         course = _Course(before, selection.rule, shorter)
         after: list[TaskResult] = []
         async with aclosing(selection.stream(candidate, 0, course.order(selection.tasks))) as results:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from pydantic import BaseModel
 
 from daemon.optimizer.proposals import P, to_edit
 from daemon.optimizer.replies import ReflectReply
+from daemon.optimizer.replies_files import schemas
+from daemon.optimizer.skill_files import SkillFiles
 from skills_repo.edits import Edit
 
 
@@ -51,3 +53,8 @@ EDITS: ReflectForm[Edit] = ReflectForm(
     "reflect_failures", "reflect_successes", ReflectReply, _read, at_most("edit", "edits")
 )
 """Patch mode's: edits at once."""
+
+
+def for_files(form: ReflectForm[Any], files: SkillFiles | None) -> ReflectForm[Any]:
+    """The form with replies that may name other files; other forms than `EDITS` know SKILL.md alone."""
+    return form if files is None or form.schema is not ReflectReply else replace(form, schema=schemas(files).reflect)

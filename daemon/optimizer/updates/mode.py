@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.proposals import Proposals
+from daemon.optimizer.skill_files import SkillFiles
 from daemon.optimizer.updates.forms import ReflectForm
 from daemon.optimizer.updates.learning_rate import LearningRate, Picked
 from sandboxes.gateway.policy import Usage
@@ -48,6 +49,11 @@ class UpdateContext:
     """Why an edit is not worth a try (firewall, buffer, no effect); empty if it is."""
     say: Callable[[str, str], None] = _silent
     """Told the phase and a detail."""
+
+    @property
+    def files(self) -> SkillFiles | None:
+        """What may be edited besides SKILL.md."""
+        return SkillFiles.of(self.skill, self.limits)
 
     async def budget(self, rows: Sequence[Mapping[str, Any]]) -> Picked:
         """The step's budget, now that it is known what is proposed."""

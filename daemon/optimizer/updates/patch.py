@@ -33,7 +33,8 @@ class PatchMode:
         """Merge, refuse, rank."""
         optimizer, skill, step, meta = context.optimizer, context.skill, context.step, context.meta_skill
         context.say("merge", counted(len(patches), "patch", "patches"))
-        merger = Merger(optimizer, skill, context.limits.budget, context.merge_batch, step, meta)
+        files = context.files
+        merger = Merger(optimizer, skill, context.limits.budget, context.merge_batch, step, meta, files)
         merged = await merger.merge(patches)
         proposed = merged.patch.edits if merged.patch else ()
         left, refused = sifted(proposed, context.refuse)
@@ -42,7 +43,7 @@ class PatchMode:
             return Proposal(proposed, refused, (), context.limits.budget, reason, merged.notes, merged.usage)
         picked = await context.budget([shown(edit) for edit in left])
         context.say("rank", f"{counted(len(left), 'edit')}, budget {picked.budget or 'none'}")
-        ranked = await rank(optimizer, skill, left, budget=picked.budget, step=step, meta_skill=meta)
+        ranked = await rank(optimizer, skill, left, budget=picked.budget, step=step, meta_skill=meta, files=files)
         return Proposal(
             proposed=proposed,
             refused=refused,

@@ -11,11 +11,16 @@ from typing import Any
 
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.prompts.render import render
-from daemon.optimizer.replies import CorrectedEdit, RepairBodyReply, RepairReply
+from daemon.optimizer.proposals import plain_file
+from daemon.optimizer.replies import CorrectedEdit, RepairBodyReply
+from daemon.optimizer.replies_files import CorrectedFileEdit, CorrectedReferenceEdit, schemas
+from daemon.optimizer.skill_files import SkillFiles, told
 from sandboxes.gateway.policy import Usage
-from skills_repo.edits import PATCH_OPS, AppliedEdit, Edit, EditLimits, EditStatus, Op, apply
+from skills_repo.edits import PATCH_OPS, REFERENCE_OPS, AppliedEdit, Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.rewriting import room
 from skills_repo.skill import Skill
+
+Corrected = CorrectedEdit | CorrectedFileEdit | CorrectedReferenceEdit
 
 MENDABLE = frozenset(
     {
@@ -24,6 +29,11 @@ MENDABLE = frozenset(
         EditStatus.TOUCHES_FRONTMATTER,
         EditStatus.TOUCHES_GUARDED,
         EditStatus.TOO_LARGE,
+        EditStatus.NOT_LINKED,
+        EditStatus.DEAD_LINK,
+        EditStatus.FILE_MISSING,
+        EditStatus.FILE_EXISTS,
+        EditStatus.BAD_FILE_NAME,
     }
 )
 """What is worth a second try: the rule behind the edit may be good, only its place or size is not."""
@@ -78,23 +88,25 @@ class _Reask:
         for index, row in missed.items():
             if row.edit.op == Op.REWRITE:
                 return await self._body(index, row)
-        missed = {index: row for index, row in missed.items() if row.edit.op in PATCH_OPS}
+        missed = {index: row for index, row in missed.items() if row.edit.op in PATCH_OPS | REFERENCE_OPS}
         return await self._patch(rows, missed) if missed else Repaired(self.edits)
 
     async def _patch(self, rows: Sequence[AppliedEdit], missed: Mapping[int, AppliedEdit]) -> Repaired:
         """All edits of a patch that missed, together."""
+        files = SkillFiles.of(self.skill, self.limits)
         user = render(
             "repair.user.j2",
             skill=self.skill.text,
+            files=files,
             room=None,
             edits=[_shown(index, row) for index, row in enumerate(rows)],
             missed=sorted(missed),
         )
-        system = render("repair.system.j2")
-        answer = await self.optimizer.ask(self.place, "repair", RepairReply, system=system, user=user)
+        system = render("repair.system.j2", files=files)
+        answer = await self.optimizer.ask(self.place, "repair", schemas(files).repair, system=system, user=user)
         if answer.reply is None:
             return Repaired(self.edits, (f"{answer.error}; edits that missed are skipped",), answer.usage)
-        mended, notes = self._taken(missed, answer.reply.edits)
+        mended, notes = self._taken(missed, _edits(answer.reply))
         return Repaired(mended, (*notes, *self._outcome(mended, missed)), answer.usage)
 
     async def _body(self, index: int, row: AppliedEdit) -> Repaired:
@@ -119,7 +131,7 @@ class _Reask:
         return Repaired(mended, tuple(self._outcome(mended, {index: row})), answer.usage)
 
     def _taken(
-        self, missed: Mapping[int, AppliedEdit], corrections: Sequence[CorrectedEdit]
+        self, missed: Mapping[int, AppliedEdit], corrections: Sequence[Corrected]
     ) -> tuple[tuple[Edit, ...], list[str]]:
         """The edits with the usable corrections in place; the first correction of an index counts."""
         mended, notes, seen = list(self.edits), [], set()  # type: list[Edit], list[str], set[int]
@@ -130,7 +142,7 @@ class _Reask:
                 foreign += 1
                 continue
             seen.add(index)
-            placed = replace(self.edits[index], op=Op(corrected.op), target=corrected.target, content=corrected.content)
+            placed = _placed(self.edits[index], corrected)
             reason = self.refuse(placed)
             if reason:
                 notes.append(f"{self.place}: the correction of edit {index} is refused: {reason}")
@@ -150,12 +162,30 @@ class _Reask:
         ]
 
 
+def _edits(reply: Any) -> Sequence[Corrected]:
+    """Of whichever schema was asked for."""
+    edits: Sequence[Corrected] = reply.edits
+    return edits
+
+
+def _placed(edit: Edit, corrected: Corrected) -> Edit:
+    """The edit where its correction puts it."""
+    op = Op(corrected.op)
+    edit = replace(edit, op=op, target=corrected.target, content=corrected.content)
+    if isinstance(corrected, CorrectedFileEdit | CorrectedReferenceEdit):
+        edit = replace(edit, file=plain_file(corrected.file))
+    if isinstance(corrected, CorrectedReferenceEdit) and op in REFERENCE_OPS:
+        return replace(edit, link=corrected.link)
+    return replace(edit, link="")
+
+
 def _shown(index: int, row: AppliedEdit) -> dict[str, Any]:
     """An edit with what became of it, for the prompt."""
     edit = row.edit
     return {
         "index": index,
         "op": str(edit.op),
+        **told(edit),
         "target": edit.target,
         "content": edit.content,
         "status": str(row.status),

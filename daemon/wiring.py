@@ -40,7 +40,7 @@ from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
 from daemon.setup.toolkit import ensure_toolkit
 from daemon.tasks.load import load_tasks
-from daemon.tasks.scorers.registry import score_task
+from daemon.tasks.scorers.registry import needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context
 from daemon.tasks.task import TaskSet
 from harnesses.chat import ChatHarness, ChatSettings
@@ -86,7 +86,7 @@ class Parts:
     """Like `harness`, with a provider that is given up on within seconds; likewise `optimizer_canary`."""
     optimizer_canary: ModelClient | None
     sandbox: Sandbox | None
-    """None: chat alone, and no task needs a test script."""
+    """None: chat alone, and no scorer needs one."""
     engine: EngineFacts | None
     state: Path
     swept: tuple[str, ...]
@@ -237,8 +237,7 @@ async def _simulated(stack: AsyncExitStack, target: TargetSection, config: Confi
 
 async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choice | None:
     """The engine, if anything needs one; refuses to show a real key to an engine that isolates nothing."""
-    scripts = any(task.scorer.name == "test_script" for task in tasks.tasks)
-    if target.harness == "chat" and not scripts:
+    if target.harness == "chat" and not any(map(needs_sandbox, tasks.tasks)):
         return None
     section = config.sandbox
     rootfs = rootfs_status(honed_home())

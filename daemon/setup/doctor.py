@@ -24,6 +24,7 @@ from daemon.setup.checks_machine import (
 from daemon.setup.engine import find_docker
 from daemon.setup.home import honed_home
 from daemon.setup.machine import Machine, ThisMachine
+from daemon.tasks.scorers.registry import needs_sandbox
 from daemon.tasks.task import TaskSet
 from daemon.wiring import is_simulated
 from sandboxes.image import SANDBOX_IMAGE
@@ -85,10 +86,10 @@ async def _machine_rows(
 
 
 def needs_box(config: Config | None, tasks: TaskSet | None) -> bool:
-    """True if anything runs in a box: an agent's CLI, or a task's test script."""
+    """True if anything runs in a box: an agent's CLI, or a scorer's commands."""
     if config is None or config.target.harness != "chat":
         return True
-    return tasks is not None and any(task.scorer.name == "test_script" for task in tasks.tasks)
+    return tasks is not None and any(map(needs_sandbox, tasks.tasks))
 
 
 async def _job_rows(config: Config, *, online: bool) -> tuple[list[Check], TaskSet | None]:

@@ -1,34 +1,21 @@
 """Find the answer in an agent's last message.
 
 The rule, in order: the `extract` pattern's last match, else the last `<answer>…</answer>`, else the fallback (whole
-text or last line). The message is hostile: it is cut to its end, and a task's own pattern runs in a process of its
-own under a deadline, because `re` cannot be interrupted.
+text or last line). The message is hostile: it is cut to its end, and a task's own pattern runs in a bounded process,
+because `re` cannot be interrupted.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import re
-import sys
 from typing import Literal
 
 from pydantic import Field, field_validator
 
-from daemon.tasks.scorers.scorer import Options, VerifierError
+from daemon.tasks.scorers.patterns import check_pattern, last_match
+from daemon.tasks.scorers.scorer import Options
 
 MAX_CHARS = 20_000
 """Of the message, counted from its end."""
-PATTERN_S = 10.0
-"""Deadline of a task's own pattern, start of the process included."""
-
-_SEARCH = """
-import json, re, sys
-pattern, text = json.load(sys.stdin)
-found = None
-for found in re.finditer(pattern, text): pass
-json.dump(None if found is None else (found[1] if found.re.groups else found[0]) or "", sys.stdout)
-"""
 
 
 class ExtractOptions(Options):
@@ -44,24 +31,14 @@ class ExtractOptions(Options):
     @field_validator("extract")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        if pattern is None:
-            return None
-        try:
-            groups = re.compile(pattern).groups
-        except re.error as error:
-            msg = f"is not a regular expression: {error}"
-            raise ValueError(msg) from error
-        if groups > 1:
-            msg = "has more than one group: make the others (?:…)"
-            raise ValueError(msg)
-        return pattern
+        return None if pattern is None else check_pattern(pattern, groups=1)
 
 
 async def extract_answer(message: str, options: ExtractOptions) -> str:
     """The answer in a message, stripped; empty if there is none. Raises `VerifierError` if the pattern hangs."""
     text = message[-MAX_CHARS:]
     if options.extract is not None:
-        return (await _search(options.extract, text)).strip()
+        return (await last_match(options.extract, text, "extract") or "").strip()
     if options.answer_tag is not None:
         tagged = _last_tagged(text, options.answer_tag)
         if tagged is not None:
@@ -80,29 +57,3 @@ def _last_tagged(text: str, tag: str) -> str | None:
     end = lower.rfind(f"</{tag.lower()}>")
     start = lower.rfind(f"<{tag.lower()}>", 0, end) if end >= 0 else -1
     return None if start < 0 else text[start + len(tag) + 2 : end]
-
-
-async def _search(pattern: str, text: str) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", _SEARCH),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={},
-    )
-    try:
-        async with asyncio.timeout(PATTERN_S):
-            out, err = await process.communicate(json.dumps([pattern, text]).encode())
-    except TimeoutError as error:
-        msg = f"scorer option extract: the pattern ran longer than {PATTERN_S:g} s: make it simpler"
-        raise VerifierError(msg) from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        last = err.decode(errors="replace").strip().splitlines()[-1:]
-        msg = f"scorer option extract: the search failed ({process.returncode}): {' '.join(last)}"
-        raise VerifierError(msg)
-    found = json.loads(out)
-    return found if isinstance(found, str) else ""

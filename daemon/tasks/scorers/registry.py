@@ -12,24 +12,56 @@ from typing import Any
 from pydantic import ValidationError
 
 from daemon.tasks.feedback import without_gold
+from daemon.tasks.scorers.anls import ANLS
+from daemon.tasks.scorers.choice import MULTIPLE_CHOICE
+from daemon.tasks.scorers.commands import COMMAND_CHECKS
+from daemon.tasks.scorers.files import FILE_CHECKS
+from daemon.tasks.scorers.json_checks import JSON_CHECKS
 from daemon.tasks.scorers.numeric import NUMERIC
+from daemon.tasks.scorers.plugins import load_plugin, plugin_names
+from daemon.tasks.scorers.regex import REGEX
 from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind, VerifierError
 from daemon.tasks.scorers.script import TEST_SCRIPT
 from daemon.tasks.scorers.spreadsheet import SPREADSHEET_CELLS
+from daemon.tasks.scorers.substring import SUBSTRING
 from daemon.tasks.scorers.text import EXACT_MATCH, TOKEN_F1
 from daemon.tasks.task import Score, ScorerSpec, Task, TaskError
 
 SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
-    {kind.name: kind for kind in (EXACT_MATCH, TOKEN_F1, NUMERIC, SPREADSHEET_CELLS, TEST_SCRIPT)}
+    {
+        kind.name: kind
+        for kind in (
+            EXACT_MATCH,
+            TOKEN_F1,
+            SUBSTRING,
+            NUMERIC,
+            ANLS,
+            MULTIPLE_CHOICE,
+            REGEX,
+            JSON_CHECKS,
+            FILE_CHECKS,
+            COMMAND_CHECKS,
+            SPREADSHEET_CELLS,
+            TEST_SCRIPT,
+        )
+    }
 )
 
 
 def scorer_kind(spec: ScorerSpec) -> ScorerKind[Any]:
-    """The kind that a spec names; raises `TaskError` listing the names there are."""
-    if spec.name not in SCORERS:
-        msg = f"scorer: there is no scorer {spec.name!r}: use one of {', '.join(sorted(SCORERS))}"
-        raise TaskError(msg)
-    return SCORERS[spec.name]
+    """The kind that a spec names, honed's own or a plug-in's; raises `TaskError` listing the names there are."""
+    if spec.name in SCORERS:
+        return SCORERS[spec.name]
+    if spec.name in plugin_names():
+        return load_plugin(spec.name)
+    names = ", ".join(sorted({*SCORERS, *plugin_names()}))
+    msg = f"scorer: there is no scorer {spec.name!r}: use one of {names}"
+    raise TaskError(msg)
+
+
+def needs_sandbox(task: Task) -> bool:
+    """Whether scoring the task takes a box."""
+    return scorer_kind(task.scorer).needs_sandbox
 
 
 def check_scorer(task: Task) -> None:

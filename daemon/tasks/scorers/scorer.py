@@ -29,16 +29,22 @@ class Result:
     workspace: Collected = field(default_factory=lambda: Collected(files={}))
 
 
+def left_out(path: str, result: Result) -> str:
+    """Why a file of the workspace was not collected, in words for a feedback; empty if nothing is known of it."""
+    lines = [line for line in result.workspace.skipped if line.startswith(f"{path}:")]
+    return f"{path} was left out: {lines[0][:200]}" if lines else ""
+
+
 @dataclass(frozen=True)
 class Context:
-    """What scorers may use besides the task: only `test_script` needs any of it."""
+    """What scorers may use besides the task: most need none of it."""
 
     sandbox: Sandbox | None = None
-    """Where a task's test script runs; None: such tasks cannot be scored."""
+    """Where test scripts and commands run; None: such tasks cannot be scored."""
     folder: Path | None = None
     """Host folder for scratch; each score makes its own folder in it and removes it. None: the system's."""
     limits: Limits = field(default_factory=Limits)
-    """Of a test script's box."""
+    """Of that box."""
 
 
 class Options(BaseModel):
@@ -68,6 +74,8 @@ class ScorerKind(Generic[OptionsT]):
     check: Callable[[Task, OptionsT], None]
     """Raises `ValueError` ("key: what and remedy") if the task lacks what this scorer needs."""
     build: Callable[[OptionsT, Context], Scorer]
+    needs_sandbox: bool = False
+    """Its commands run in a box of their own."""
 
     def parse(self, raw: Any) -> OptionsT:
         """Options from plain data; raises pydantic's `ValidationError`."""

@@ -1,10 +1,7 @@
 """`test_script`: the task's `tests/test.sh`, run in a second box that the agent never saw (Harbor's contract).
 
-The box has no way out and a fresh home. It shows the collected workspace as working directory, the tests read-only at
-`/tests` and an empty `/logs/verifier` for the reward; where an engine shares the host's paths, both are elsewhere and
-the script finds them in `TESTS_DIR` and `LOGS_DIR`. The environment is made here: nothing of the agent's survives but
-files, and Python's start-up hooks and current-directory imports are off: helper modules belong at the top of the
-tests, or the task sets `PYTHONSAFEPATH` to an empty text in its `env`.
+The reward goes to `/logs/verifier`, see `reward`; what the script finds where stands in `verifier_box`. Helper modules
+belong at the top of the tests.
 
 Limits: a script that runs the agent's code gives it its own rights, so that code can write the reward as well. Such a
 script must write the reward itself, last; what still runs when it ends dies with the box.
@@ -13,39 +10,19 @@ script must write the reward itself, last; what still runs when it ends dies wit
 from __future__ import annotations
 
 import asyncio
-import secrets
-import shutil
-import tempfile
-import time
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import Field
 
 from daemon.tasks.scorers.reward import failed_checks, read_reward
 from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.verifier_box import open_verifier_box, sandbox_of, tail
 from daemon.tasks.task import Score, Task
-from sandboxes.sandbox import (
-    VERIFIER_OUT,
-    BoxSpec,
-    Collected,
-    Command,
-    Ended,
-    Ending,
-    Layout,
-    Limits,
-    Mount,
-    Sandbox,
-    SandboxError,
-)
+from sandboxes.sandbox import Collected, Ended, Ending
 
-TESTS = "/tests"
 SCRIPT = "test.sh"
-GRACE_S = 120.0
-"""Beyond the script's own deadline: after it a sweep may remove the box."""
 FEEDBACK_CHARS = 2_000
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -68,58 +45,20 @@ class ScriptOptions(Options):
 class ScriptScorer:
     """Runs the task's test script."""
 
-    def __init__(self, options: ScriptOptions, sandbox: Sandbox, folder: Path | None, limits: Limits) -> None:
+    def __init__(self, options: ScriptOptions, context: Context) -> None:
         self._options = options
-        self._sandbox = sandbox
-        self._folder = folder
-        self._limits = limits
+        self._context = context
 
     async def score(self, task: Task, result: Result) -> Score:
         """Run the script over the collected workspace; raises `VerifierError` unless it gave a valid reward."""
-        with tempfile.TemporaryDirectory(prefix="honed-verify-", dir=self._folder, ignore_cleanup_errors=True) as made:
-            try:
-                ended, out = await self._run(task, result, Path(made))
-            except SandboxError as error:
-                msg = f"task {task.id}: the verifier's sandbox failed: {error}"
-                raise VerifierError(msg) from error
-            if ended.ending is Ending.DEADLINE and self._options.deadline_fails:
-                return Score(value=0.0, hard=False, feedback="the checks ran out of time on what the agent left")
-            return self._score(task, ended, out, await asyncio.to_thread(_tails, ended))
-
-    async def _run(self, task: Task, result: Result, scratch: Path) -> tuple[Ended, Collected]:
-        tests, folder = scratch / "tests", scratch / "box"
-        await asyncio.to_thread(_stage, task.tests, tests, folder)
-        spec = BoxSpec(
-            attempt_id=f"verify-{secrets.token_hex(8)}",
-            folder=folder,
-            deadline=time.time() + task.verifier_timeout_s + GRACE_S,
-            mounts=(Mount(source=tests, target=TESTS),),
-            limits=self._limits,
-            role="verifier",
-        )
-        async with self._sandbox.open(spec) as box:
-            await box.write(result.workspace.files)
-            ended = await box.run(self._command(task, box.layout, tests))
-            return ended, await box.collect(room="out")
-
-    def _command(self, task: Task, layout: Layout, staged: Path) -> Command:
-        tests = TESTS if layout.out == VERIFIER_OUT else str(staged)
-        env = {
-            "PATH": _PATH,
-            "HOME": layout.home,
-            "TMPDIR": layout.tmp,
-            "LANG": "C.UTF-8",
-            "PYTHONSAFEPATH": "1",
-            "PYTHONPATH": tests,
-            "PYTHONNOUSERSITE": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **self._options.env,
-            "TESTS_DIR": tests,
-            "LOGS_DIR": layout.out,
-            "WORKSPACE_DIR": layout.workspace,
-        }
-        argv = ("bash", "--noprofile", "--norc", f"{tests}/{SCRIPT}")
-        return Command(argv=argv, env=env, deadline_s=task.verifier_timeout_s)
+        async with open_verifier_box(task, result, self._context, self._options.env) as verifier:
+            argv = ("bash", "--noprofile", "--norc", f"{verifier.tests}/{SCRIPT}")
+            ended = await verifier.run(*argv, deadline_s=task.verifier_timeout_s)
+            out = await verifier.box.collect(room="out")
+            tails = await asyncio.to_thread(_tails, ended)
+        if ended.ending is Ending.DEADLINE and self._options.deadline_fails:
+            return Score(value=0.0, hard=False, feedback="the checks ran out of time on what the agent left")
+        return self._score(task, ended, out, tails)
 
     def _score(self, task: Task, ended: Ended, out: Collected, tails: Mapping[str, str]) -> Score:
         if ended.ending is not Ending.EXITED:
@@ -145,29 +84,9 @@ class ScriptScorer:
         return failed_checks(out) or "the task's checks did not all pass"
 
 
-def _stage(tests: Mapping[str, Path], folder: Path, box: Path) -> None:
-    """Copy the tests into a folder of their own, readable by whoever the box runs as, and make the box's folder."""
-    box.mkdir()
-    folder.mkdir()
-    for path, source in sorted(tests.items()):
-        target = folder.joinpath(*PurePosixPath(path).parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-        target.chmod(0o555)
-    for made in (folder, *(found for found in folder.rglob("*") if found.is_dir())):
-        made.chmod(0o755)
-
-
 def _tails(ended: Ended) -> dict[str, str]:
     """The ends of both streams, for people alone: they may show gold."""
-    return {name: _tail(file) for name, file in (("stdout", ended.stdout), ("stderr", ended.stderr))}
-
-
-def _tail(file: Path, size: int = 4_000) -> str:
-    with file.open("rb") as stream:
-        stream.seek(0, 2)
-        stream.seek(max(0, stream.tell() - size))
-        return stream.read().decode("utf-8", "replace")
+    return {name: tail(file) for name, file in (("stdout", ended.stdout), ("stderr", ended.stderr))}
 
 
 def _check(task: Task, options: ScriptOptions) -> None:  # every option is checked by its type
@@ -177,10 +96,8 @@ def _check(task: Task, options: ScriptOptions) -> None:  # every option is check
 
 
 def _build(options: ScriptOptions, context: Context) -> Scorer:
-    if context.sandbox is None:
-        msg = "scorer test_script needs a sandbox: run `honed doctor` to see why there is none"
-        raise VerifierError(msg)
-    return ScriptScorer(options, context.sandbox, context.folder, context.limits)
+    sandbox_of(context, "test_script")
+    return ScriptScorer(options, context)
 
 
-TEST_SCRIPT = ScorerKind("test_script", 1, ScriptOptions, _check, _build)
+TEST_SCRIPT = ScorerKind("test_script", 1, ScriptOptions, _check, _build, needs_sandbox=True)

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator
 
 import daemon
 from daemon.tasks.scorers.ranges import parse_ranges
-from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError, left_out
 from daemon.tasks.task import Score, Task
 
 MEMORY_BYTES = 3 * 1024**3
@@ -129,9 +129,9 @@ async def _run_worker(request: Path, task: Task) -> tuple[list[dict[str, Any]], 
 
 
 def _missing(output: str, result: Result) -> str:
-    left_out = [line for line in result.workspace.skipped if line.startswith(f"{output}:")]
-    if left_out:
-        return f"{output} was left out: {left_out[0][:200]}"
+    found = left_out(output, result)
+    if found:
+        return found
     others = [path for path in result.workspace.files if path.lower().endswith((".xlsx", ".xlsm", ".xls"))]
     return f"the output file {output} is missing" + (f"; there is {', '.join(others[:5])}" if others else "")
 

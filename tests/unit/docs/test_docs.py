@@ -23,9 +23,12 @@ from daemon.optimizer import attempts
 from daemon.tasks import feedback
 from daemon.tasks.formats.jsonl import Row
 from daemon.tasks.load import load_tasks
+from daemon.tasks.scorers.commands import CommandCheck
+from daemon.tasks.scorers.files import FileCheck
+from daemon.tasks.scorers.json_checks import JsonCheck
 from daemon.tasks.scorers.registry import SCORERS, score_task
 from daemon.tasks.scorers.scorer import Context, Result
-from daemon.tasks.task import TaskSet
+from daemon.tasks.task import TaskError, TaskSet
 from sandboxes.bubblewrap import _lacks
 from sandboxes.bubblewrap_run import Setup
 from sandboxes.gateway import cleaning, dialects, requests
@@ -34,6 +37,7 @@ from sandboxes.namespaces import Way
 from sandboxes.process import LACKS, ProcessSandbox
 from sandboxes.sandbox import MIB, Collected, Limits
 from skills_repo.edits import EditLimits
+from tests.support.tasks import task_for
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -135,16 +139,76 @@ def test_every_column_of_a_task_line_is_documented() -> None:
         assert row[1] == empty.get(default_of(Row, key), default_of(Row, key)), key
 
 
+def scorer_part(name: str) -> tuple[str, str]:
+    """A scorer's own text, and that of what its options hold."""
+    text, _, nested = part(TASKS, f"### `{name}`").partition("\n#### ")
+    return text, nested
+
+
 def test_every_scorer_and_option_is_documented() -> None:
     assert set(re.findall(r"^### `(\w+)`", TASKS, re.MULTILINE)) == set(SCORERS)
     shared = rows(part(TASKS, "### `exact_match`"))
     for name, kind in SCORERS.items():
-        text = part(TASKS, f"### `{name}`")
+        text, _ = scorer_part(name)
         own = rows(text)
         referred = {key for key in shared if key not in own and "as above" in text and f"`{key}`" in text}
         table = own | {key: shared[key] for key in referred}
         assert set(table) == set(kind.options.model_fields), name
         assert {key: row[0] for key, row in table.items()} == {key: default_of(kind.options, key) for key in table}
+
+
+@pytest.mark.parametrize("check", [JsonCheck, FileCheck, CommandCheck])
+def test_every_key_of_a_check_is_documented(check: type[BaseModel]) -> None:
+    [name] = [name for name, kind in SCORERS.items() if f"[{check.__name__}," in repr(kind.options.model_fields)]
+    documented(scorer_part(name)[1], check, 0)
+
+
+def test_every_scorer_stands_in_the_table_with_a_link() -> None:
+    table = TASKS.split("\n## Scorers\n", 1)[1].split("\n### ", 1)[0]
+    assert re.findall(r"\[`(\w+)`\]\(#(\w+)\)", table) == [
+        (name, name) for name in re.findall(r"^### `(\w+)`", TASKS, re.MULTILINE)
+    ]
+
+
+def scorer_examples() -> list[str]:
+    return [line for name in SCORERS for line in blocks(scorer_part(name)[0], "json")]
+
+
+def test_every_scorer_has_an_example_that_loads(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in scorer_examples()]
+    shown = [json.loads(line) for line in blocks(TASKS, "jsonl")[0].splitlines()]
+    named = [row["scorer"] if isinstance(row["scorer"], str) else row["scorer"]["name"] for row in lines + shown]
+    assert set(named) == set(SCORERS)
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps({**row, "split": "train"}) + "\n" for row in lines))
+    with pytest.raises(TaskError, match="selection"):  # every line is right; only the splits are not
+        load_tasks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("task_id", "result", "value"),
+    [
+        ("sub-1", Result("It is made in Port Alder."), 1.0),
+        ("page-1", Result("j. reyes"), 1.0),
+        ("page-1", Result("Juan Rey"), 0.8),
+        ("choice-1", Result("Food, so\nB) 7 %"), 1.0),
+        ("choice-1", Result("A or B"), 0.0),
+        ("greet-1", Result("Dear Mrs. Okoye, it is CASE-004711."), 1.0),
+        ("greet-1", Result("Dear Mr. Okoye, sorry."), 1 / 3),
+        ("json-1", Result(workspace=Collected({"invoice.json": b'{"number": 7, "lines": [], "total": 142.8}'})), 2 / 3),
+        ("files-1", Result(workspace=Collected({"notes/mon.md": b"# 2026-01-05\n", "index.md": b"Monday"})), 2 / 3),
+        (
+            "cmd-1",
+            Result(workspace=Collected({"sort.py": b"import sys\nprint(*sorted(sys.stdin), sep='', end='')"})),
+            1.0,
+        ),
+    ],
+)
+async def test_the_examples_of_scorers_score(tmp_path: Path, task_id: str, result: Result, value: float) -> None:
+    row = next(row for row in map(json.loads, scorer_examples()) if row["id"] == task_id)
+    options = {key: value for key, value in row["scorer"].items() if key != "name"}
+    task = task_for(row["scorer"]["name"], row.get("answer"), options=options)
+    score = await score_task(task, result, Context(ProcessSandbox(owner="docs"), tmp_path))
+    assert score.value == pytest.approx(value)
 
 
 def lay(folder: Path) -> TaskSet:
@@ -162,7 +226,6 @@ def lay(folder: Path) -> TaskSet:
 def test_the_task_lines_load_as_they_stand(tmp_path: Path) -> None:
     tasks = lay(tmp_path)
     assert tasks.sizes() == {"train": 2, "selection": 4, "test": 1}
-    assert {task.scorer.name for task in tasks.tasks} == set(SCORERS), "one example for each scorer"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import time
 import pytest
 from pydantic import ValidationError
 
-from daemon.tasks.scorers import extract
 from daemon.tasks.scorers.extract import MAX_CHARS, ExtractOptions, extract_answer
 from daemon.tasks.scorers.scorer import VerifierError
 
@@ -47,8 +46,7 @@ async def test_many_open_tags_cost_no_time() -> None:
     assert time.monotonic() - began < 1.0
 
 
-async def test_a_pattern_that_hangs_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract, "PATTERN_S", 0.5)
+async def test_a_pattern_that_hangs_is_our_failure() -> None:
     with pytest.raises(VerifierError, match="extract: the pattern ran longer than"):
         await extract_answer("a" * 64 + "!", ExtractOptions(extract="(?:a+)+$"))
 

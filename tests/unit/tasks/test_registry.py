@@ -32,12 +32,12 @@ def say(monkeypatch: pytest.MonkeyPatch, outcome: Score | Exception) -> None:
 
 
 def test_every_scorer_goes_by_its_own_name() -> None:
-    assert sorted(SCORERS) == ["exact_match", "numeric", "spreadsheet_cells", "test_script", "token_f1"]
+    assert {"exact_match", "numeric", "spreadsheet_cells", "test_script", "token_f1"} <= set(SCORERS)
     assert all(name == kind.name and kind.version >= 1 for name, kind in SCORERS.items())
 
 
 def test_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(TaskError, match="no scorer 'rouge': use one of exact_match, numeric, spreadsheet_cells"):
+    with pytest.raises(TaskError, match="no scorer 'rouge': use one of anls, .*exact_match, .*numeric"):
         check_scorer(task_for("rouge", "x"))
     with pytest.raises(TaskError, match="no scorer 'rouge'"):
         build_scorer(ScorerSpec("rouge"))

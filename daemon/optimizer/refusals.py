@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.leaks import candidate_leak, edit_leak
 from daemon.optimizer.people import TakenBack
 from daemon.redaction import holds_secret, redact
-from skills_repo.edits import Edit, EditLimits, EditStatus, apply
+from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.hidden import find_hidden
-from skills_repo.skill import Skill
+from skills_repo.likeness import Change, changes, loose
+from skills_repo.skill import MAX_BYTES, Skill
 
+_ANY_GUIDANCE = EditLimits(1, MAX_BYTES, max_guarded_chars=MAX_BYTES, also=frozenset({Op.SLOW_UPDATE}))
 _TRIED = "already tried on this skill and rejected in this run"
 
 
@@ -24,7 +26,7 @@ class Refusals:
     repeats: bool = True
     """Refuse what was rejected on the same skill in this run."""
     taken_back: tuple[TakenBack, ...] = ()
-    """What people reverted: refused in every mode."""
+    """What people turned down: refused in every mode."""
 
     def edit(self, edit: Edit, skill: Skill, limits: EditLimits, rejected: Set[tuple[str, str]]) -> str:
         """Why this edit is not worth a place in the ranking; empty if it is.
@@ -33,10 +35,10 @@ class Refusals:
         """
         if leak := edit_leak(self.firewall, edit, skill):
             return leak
-        for known in self.taken_back:
-            if known.matches(edit):
-                return "a person took it back" + (f": {known.reason}" if known.reason else "")
         alone = apply(skill, [edit], limits)
+        changed = changes(skill, alone.result) if alone.stages else loose(edit.target, edit.content)
+        if taken_back := self._taken_back(changed, edit.evidence):
+            return taken_back
         if alone.report.rows[0].status is EditStatus.NO_CHANGE:
             return "it changes nothing"
         tried = bool(alone.stages) and (skill.digest, alone.result.digest) in rejected
@@ -51,7 +53,17 @@ class Refusals:
 
     def guidance(self, text: str, skill: Skill) -> str:
         """Why a slow update's guidance is not written; empty if it may be."""
+        written = apply(skill, [Edit(Op.SLOW_UPDATE, content=text)], _ANY_GUIDANCE)
+        return self._shown(text, skill) or self._taken_back(changes(skill, written.result), ())
+
+    def _shown(self, text: str, skill: Skill) -> str:
         return "it carries a credential" if holds_secret(text) else self.firewall.text(text, skill)
+
+    def _taken_back(self, changed: Sequence[Change], evidence: Sequence[str]) -> str:
+        for known in self.taken_back:
+            if known.matches(changed, evidence):
+                return "a person took it back" + (f": {known.reason}" if known.reason else "")
+        return ""
 
     def remark(self, text: str, skill: Skill) -> str:
         """What the optimizer says beside its edits, without credentials, held-out text and gold answers."""
@@ -62,4 +74,4 @@ class Refusals:
         if hidden := find_hidden(text):
             line, char = hidden
             return f"they hold the hidden character {char} in line {line}"
-        return self.guidance(text, skill)
+        return self._shown(text, skill)

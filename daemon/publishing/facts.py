@@ -7,7 +7,7 @@ test is told by its figures, never by task.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import structlog
@@ -18,8 +18,10 @@ from daemon.journal.journal import Journal, JournalError
 from daemon.journal.sqlite import SqliteJournal
 from daemon.optimizer.decision import SlowUpdateDecision, StepDecision
 from daemon.places import state_folder
+from daemon.publishing.excerpts import Known, excerpts_of, open_known
 from daemon.readback.costs import Cost, of_step
 from daemon.readback.run import RunView, read_run
+from daemon.redaction import redact
 from skills_repo.edits import Edit
 from skills_repo.publish.facts import Facts, Figures, Place, RejectedEdit, StepFacts
 from skills_repo.publish.proposal import Proposal
@@ -39,7 +41,7 @@ async def gather(config: Config, proposal: Proposal) -> Facts:
     try:
         journal = SqliteJournal(file, read_only=True)
         try:
-            return await facts_of(journal, proposal)
+            return await facts_of(journal, proposal, lambda: open_known(config))
         finally:
             await journal.close()
     except JournalError as error:
@@ -47,17 +49,26 @@ async def gather(config: Config, proposal: Proposal) -> Facts:
         return alone
 
 
-async def facts_of(journal: Journal, proposal: Proposal) -> Facts:
-    """The same from an open journal."""
+async def no_tasks() -> Known | None:
+    """The tasks are not there."""
+    return None
+
+
+async def facts_of(
+    journal: Journal, proposal: Proposal, opened: Callable[[], Awaitable[Known | None]] = no_tasks
+) -> Facts:
+    """The same from an open journal; without the tasks, no excerpts and no text of refused edits."""
     wanted = {run for run, _, _ in proposal.places}
     views = [await read_run(journal, run) for run in await journal.find_runs() if run.run_id in wanted]
     steps = {place: facts for view in views for place, facts in _steps(view).items() if place in proposal.places}
     last = views[-1] if views else None
+    known = await opened() if views else None
     image = last.fingerprint.get(IMAGE, "") if last else ""
     return Facts(
         steps=steps,
         sealed=_sealed(last, proposal) if last else (),
-        rejected=tuple(row for view in views for row in _rejected(view)),
+        rejected=tuple(row for view in views for row in _rejected(view, proposal, known)),
+        excerpts=await excerpts_of(journal, views, proposal, known) if known else (),
         versions={"honed": __version__, **({"sandbox image": image} if image else {})},
     )
 
@@ -84,17 +95,22 @@ def _facts(judged: StepDecision | SlowUpdateDecision, cost: Cost | None) -> Step
     )
 
 
-def _rejected(view: RunView) -> Iterable[RejectedEdit]:
+def _rejected(view: RunView, proposal: Proposal, known: Known | None) -> Iterable[RejectedEdit]:
+    """What a gate turned down, and what was not even tried: that may be refused for the very text that it has."""
     for step in view.steps:
         if step.outcome == "rejected":
             for edit in step.applied:
-                yield _row(step.step, edit, step.reason)
+                yield RejectedEdit(step.step, str(edit.op), redact(_text(edit)), redact(step.reason))
         for refused in step.refused:
-            yield _row(step.step, refused.edit, refused.reason)
+            op, text = str(refused.edit.op), _text(refused.edit)
+            if known is not None and known.about(view) and known.may_show(text, proposal.before):
+                yield RejectedEdit(step.step, op, text, redact(refused.reason))
+            else:
+                yield RejectedEdit(step.step, op, "", "it was refused before it was tried")
 
 
-def _row(step: int, edit: Edit, why: str) -> RejectedEdit:
-    return RejectedEdit(step, str(edit.op), edit.content or edit.target, why)
+def _text(edit: Edit) -> str:
+    return edit.content or edit.target
 
 
 def _sealed(view: RunView, proposal: Proposal) -> tuple[Figures, ...]:

@@ -1,7 +1,8 @@
 """The body of a pull or merge request: what a person needs to say yes or no, and how to check it.
 
 Pure. Texts of models and traces go through `markdown.prose` or `markdown.fence`, everything else is honed's own. The
-body never has more than `limit` bytes: the diff is cut first, then alternatives, then edits, each with a word.
+body never has more than `limit` bytes: excerpts go first, then the diff is cut, then alternatives and edits go, each
+with a word.
 """
 
 from __future__ import annotations
@@ -19,25 +20,37 @@ from skills_repo.skill import Skill
 
 BLOCK_VERSION = 1
 MAX_BLOCK_EDITS = 60
-_ROOM = ((60, 12), (30, 6), (12, 3), (4, 0), (1, 0))
-"""Edits and alternatives shown, the most that fits first."""
+_ROOM = ((60, 12, 6), (60, 12, 0), (30, 6, 0), (12, 3, 0), (4, 0, 0), (1, 0, 0))
+"""Edits, alternatives and excerpts shown, the most that fits first."""
 _CUT = "\n[the rest is cut: see the branch]"
 _CONTEXT = 3
+_SPARE = 800
+"""Bytes for what holds the parts together, and for the word about those left out."""
 
 
 def render(proposal: Proposal, facts: Facts, limit: int) -> str:
     """The body, at most `limit` bytes of UTF-8 (at least 8,000)."""
-    for edits, alternatives in _ROOM:
-        head, tail = _around_diff(proposal, facts, edits, alternatives)
-        room = limit - _size(head) - _size(tail) - 600
-        if room >= 0:
+    whole = _size("\n\n".join(_diff_part(proposal, limit)))
+    for room_for in _ROOM:
+        head, tail = _around_diff(proposal, facts, *room_for)
+        room = limit - _size(head) - _size(tail) - _SPARE
+        if room >= (whole if room_for[2] else 0):
             break
     else:
         head, tail, room = write_block(block_data(proposal)), parts.reproduce(proposal), 0
-    return "\n\n".join([head, *_diff_part(proposal, room), tail]) + "\n"
+        room_for = (0, 0, 0)
+    shown = _diff_part(proposal, room)
+    parts_of = (
+        ("the change as text", shown, whole),
+        ("the edits", room_for[0], proposal.commits),
+        ("rejected alternatives", room_for[1], facts.rejected),
+        ("trace excerpts", room_for[2], facts.excerpts),
+    )
+    gone = [name for name, there, wanted in parts_of if wanted and not there]
+    return "\n\n".join([head, *shown, tail, *parts.left_out(gone)]) + "\n"
 
 
-def _around_diff(proposal: Proposal, facts: Facts, edits: int, alternatives: int) -> tuple[str, str]:
+def _around_diff(proposal: Proposal, facts: Facts, edits: int, alternatives: int, excerpts: int) -> tuple[str, str]:
     head = [
         write_block(block_data(proposal)),
         parts.verdict(proposal),
@@ -46,8 +59,14 @@ def _around_diff(proposal: Proposal, facts: Facts, edits: int, alternatives: int
         *parts.tasks(proposal, facts),
         *parts.edits(proposal, edits),
     ]
-    tail = [*parts.rejected(facts, alternatives), parts.sizes(proposal), parts.versions(proposal, facts)]
-    return "\n\n".join(head), "\n\n".join([*tail, parts.reproduce(proposal)])
+    tail = [
+        *parts.rejected(facts, alternatives),
+        *parts.excerpts(facts, excerpts),
+        parts.sizes(proposal),
+        parts.versions(proposal, facts),
+        parts.reproduce(proposal),
+    ]
+    return "\n\n".join(head), "\n\n".join(tail)
 
 
 def block_data(proposal: Proposal) -> dict[str, object]:

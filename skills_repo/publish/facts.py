@@ -49,7 +49,18 @@ class RejectedEdit:
     step: int
     op: str
     text: str
+    """Empty where it is not shown."""
     why: str
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A piece of what an agent did on a training task that an edit names as its evidence."""
+
+    step: int
+    task: str
+    text: str
+    """Without gold and held-out text."""
 
 
 @dataclass(frozen=True)
@@ -60,5 +71,6 @@ class Facts:
     sealed: tuple[Figures, ...] = ()
     """The sealed test split, where a run has opened it for this very skill."""
     rejected: tuple[RejectedEdit, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     """Name to version: honed, the sandbox image."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from skills_repo.history import SkillCommit
 from skills_repo.message import place_of
 from skills_repo.publish.facts import Facts, Figures, Place
 from skills_repo.publish.figures import figures_of, rule_of
-from skills_repo.publish.markdown import code, details, prose, table
+from skills_repo.publish.markdown import code, details, fence, prose, table
 from skills_repo.publish.proposal import Proposal
 
 MAX_TASKS = 30
@@ -108,11 +110,25 @@ def rejected(facts: Facts, most: int) -> list[str]:
     if not facts.rejected or not most:
         return []
     rows = [
-        f"- step {row.step}, {code(row.op, 30)}: {prose(row.text, 200)}\n  - {prose(row.why, 200)}"
+        f"- step {row.step}, {code(row.op, 30)}: {prose(row.text, 200) or 'its text is not shown'}"
+        f"\n  - {prose(row.why, 200)}"
         for row in facts.rejected[-most:]
     ]
     left = len(facts.rejected) - most
     return [details("Rejected alternatives", "\n".join([*rows, *([f"- and {left} earlier ones"] if left > 0 else [])]))]
+
+
+def excerpts(facts: Facts, most: int) -> list[str]:
+    """What agents did on the tasks that asked for the edits."""
+    if not facts.excerpts or not most:
+        return []
+    rows = [f"Step {row.step}, task {code(row.task)}:\n\n{fence(row.text)}" for row in facts.excerpts[:most]]
+    return [details("Trace excerpts: training attempts that the edits name as evidence", "\n\n".join(rows))]
+
+
+def left_out(names: Sequence[str]) -> list[str]:
+    """The word about parts that a forge's limit left no room for."""
+    return [f"Left out, for a body may not be longer: {', '.join(names)}."] if names else []
 
 
 def sizes(proposal: Proposal) -> str:

@@ -16,7 +16,7 @@ from skills_repo.edits import Edit
 from skills_repo.history import NotCommittedError, RepositoryError, SkillCommit, SkillHistory
 from skills_repo.likeness import LIKE, Change, changes, folded, likeness
 from skills_repo.message import place_of
-from skills_repo.recover import recovered
+from skills_repo.recover import recovered_edit
 from skills_repo.skill import Skill, SkillError
 
 MOST_COMMITS = 2_000
@@ -82,7 +82,7 @@ class Acts:
         before, after = await self._sides(commit)
         if before is None or after is None:
             return
-        edit, changed = recovered(commit, before.text, after.text), changes(before, after)
+        edit, changed = recovered_edit(commit, before, after), changes(before, after)
         if changed:
             found[key] = TakenBackEdit(key, commit, edit, changed, by, reason)
 

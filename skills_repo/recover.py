@@ -7,16 +7,33 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 
 from skills_repo import guarded, rewriting
-from skills_repo.edits import Edit, Op
+from skills_repo.edits import REFERENCE_OPS, Edit, Op
 from skills_repo.history import SkillCommit
-from skills_repo.skill import SkillError
+from skills_repo.skill import SKILL_FILE, Skill, SkillError
 
 MAX_LINES = 8_000
 _WHY = re.compile(r"Why, in the optimizer's words:\n\n((?:  .*\n?)+)")
 _FAILURE = re.compile(r"^  - (.*(?:\n    .*)*)", re.MULTILINE)
 _SUPPORT = re.compile(r"^(\d{1,4}) reflections asked for it\.$", re.MULTILINE)
+
+
+def recovered_edit(commit: SkillCommit, before: Skill | None, after: Skill | None) -> Edit:
+    """The edit of one of honed's commits, in whatever file, between the skill before and after it (None: not known)."""
+    file = commit.trailers.get("Honed-File", SKILL_FILE)
+    old, new = (_text(skill, file) for skill in (before, after))
+    edit = replace(recovered(commit, old, new), file=file)
+    if edit.op not in REFERENCE_OPS:
+        return edit
+    kind = Op.INSERT_AFTER if edit.op is Op.CREATE else Op.REPLACE
+    target, link = _change(kind, _text(before, SKILL_FILE), _text(after, SKILL_FILE))
+    return replace(edit, target=target, content=new if edit.op is Op.CREATE else "", link=link)
+
+
+def _text(skill: Skill | None, file: str) -> str:
+    return "" if skill is None else skill.files.get(file, b"").decode("utf-8", "replace")
 
 
 def recovered(commit: SkillCommit, before: str, after: str) -> Edit:

@@ -19,7 +19,7 @@ from skills_repo.edits import AppliedEdit, EditStatus
 from skills_repo.figures import parse_gate
 from skills_repo.history import SkillCommit, SkillHistory
 from skills_repo.message import PHASES, GateFigures
-from skills_repo.recover import failures, recovered
+from skills_repo.recover import failures, recovered_edit
 from skills_repo.skill import Skill, SkillError
 
 REBUILT = "rebuilt"
@@ -106,8 +106,7 @@ class Rebuilder:
     async def _edit(self, commit: SkillCommit) -> AppliedEdit:
         parent = await self._skill(commit.parents[0]) if commit.parents else None
         after = await self._skill(commit.sha)
-        texts = [skill.text if skill else "" for skill in (parent, after)]
-        return AppliedEdit(recovered(commit, *texts), EditStatus.APPLIED)
+        return AppliedEdit(recovered_edit(commit, parent, after), EditStatus.APPLIED)
 
     async def _skill(self, sha: str) -> Skill | None:
         """The skill at a commit; None where a person left it broken."""

@@ -21,7 +21,7 @@ from skills_repo.publish.outcome import Outcome, Published, PublishState
 from skills_repo.publish.proposal import Proposal
 from skills_repo.publish.push import Standing, explain
 from skills_repo.publish.rejections import read_rejections, turned_down
-from skills_repo.publish.remote import Remote
+from skills_repo.publish.remote import Remote, RemoteMovedError
 from skills_repo.publish.requests import labels_for, write_request
 from skills_repo.publish.settings import PublishSettings
 from skills_repo.publish.situation import HEADS, Situation, look, look_here, note_published, propose
@@ -203,7 +203,13 @@ class Publisher:
         return (proposal.head, seen.branch) if ahead else None
 
     async def _push(self, commit: str, branch: str) -> None:
-        await asyncio.to_thread(self.remote.push, commit, HEADS + branch)
+        """Push; where another process was faster with the very same commit, all is well."""
+        try:
+            await asyncio.to_thread(self.remote.push, commit, HEADS + branch)
+        except RemoteMovedError:
+            heads, _ = await asyncio.to_thread(self.remote.heads)
+            if heads.get(HEADS + branch) != commit:
+                raise
 
     def _stop(self, seen: Situation) -> str:
         assert seen.standing is not None

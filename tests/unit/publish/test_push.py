@@ -163,6 +163,17 @@ async def test_somebody_who_is_faster_wins_and_nothing_is_lost(work: Work, serve
     assert git(server.bare(PROJECT), "merge-base", "--is-ancestor", theirs, REF) == ""
 
 
+async def test_somebody_who_was_faster_with_the_very_same_commit_is_no_loss(work: Work, server: GitServer) -> None:
+    """Two processes publish the same state: the branch stands where both want it."""
+    for step in (1, 2):  # a new branch there, and one that moves on
+        if step == 2:
+            await work.accept("- more", step=2)
+        server.before_push = lambda: (git(work.folder, "push", "-q", "origin", BRANCH), None)[1]
+        assert (await publisher(work).publish()).outcome is Outcome.PUSHED
+        assert server.before_push is None
+        assert refs(server.bare(PROJECT))[REF] == work.head
+
+
 async def test_two_clones_of_one_skill_do_not_tread_on_each_other(
     work: Work, server: GitServer, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -73,6 +74,22 @@ async def test_ten_runs_of_the_same_state_are_one_request_and_no_update(world: W
     [row] = world.forge.rows
     assert (row.branch, row.base, row.title) == (BRANCH, "main", "Skill xlsx: edits measured by honed")
     assert read_block(row.body)["head"] == world.work.head == refs(world.bare)[f"refs/heads/{BRANCH}"]
+
+
+@pytest.mark.parametrize("risky", [False, True])
+async def test_ten_publishes_at_once_are_one_request_and_none_of_them_fails(world: World, *, risky: bool) -> None:
+    """Ten machines' cron jobs, say: whoever comes second finds it done."""
+    if risky:  # labels take a request of their own on GitHub
+        await world.work.accept("- sudo make install", step=2)
+    found = await asyncio.gather(*(world.publish() for _ in range(10)))
+    outcomes = [outcome for outcome, _ in found]
+    assert set(outcomes) <= {Outcome.CREATED, Outcome.UPDATED, Outcome.UNCHANGED, Outcome.PUSHED}
+    assert outcomes.count(Outcome.CREATED) == 1
+    [row] = world.forge.rows
+    assert read_block(row.body)["head"] == world.work.head == refs(world.bare)[f"refs/heads/{BRANCH}"]
+    assert row.labels == (["needs-review"] if risky else [])
+    assert refs(world.work.folder)[f"refs/honed/published/origin/{BRANCH}"] == world.work.head
+    assert (await world.publish())[0] is Outcome.UNCHANGED
 
 
 async def test_a_new_edit_updates_the_same_request_in_place(world: World) -> None:

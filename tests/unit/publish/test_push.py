@@ -169,8 +169,9 @@ async def test_somebody_who_was_faster_with_the_very_same_commit_is_no_loss(work
         if step == 2:
             await work.accept("- more", step=2)
         server.before_push = lambda: (git(work.folder, "push", "-q", "origin", BRANCH), None)[1]
+        pushes = server.pushes
         assert (await publisher(work).publish()).outcome is Outcome.PUSHED
-        assert server.before_push is None
+        assert server.pushes == pushes + 2, "both tried"
         assert refs(server.bare(PROJECT))[REF] == work.head
 
 

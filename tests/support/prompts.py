@@ -77,18 +77,20 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _buffer() -> StepBuffer:
+def buffer() -> StepBuffer:
+    """Two earlier steps of the epoch."""
     rejected = {"op": "append", "target": "", "content": "- Be bold."}
     return StepBuffer(
         1,
         (
             EarlierStep(1, "accepted", None, None, (), (_PATTERN,)),
-            EarlierStep(2, "rejected", 0.5, 0.25, (rejected,), (), 8),
+            EarlierStep(2, "rejected", 0.5, 0.25, (rejected,), (), tasks=8),
         ),
     )
 
 
-def _failed(task_id: str) -> Minibatch:
+def failed(task_id: str) -> Minibatch:
+    """A minibatch with one failure."""
     trace = Trace(
         events=(
             Message("I read the skill."),
@@ -112,7 +114,8 @@ def _failed(task_id: str) -> Minibatch:
     return Minibatch(solved=False, results=(result,), place=f"0.failed.{task_id}")
 
 
-def _solved(task_id: str) -> Minibatch:
+def solved(task_id: str) -> Minibatch:
+    """A minibatch with one success."""
     summary = summarize(Trace(final_answer="42", turns=1, stop_reason="end"), outcome="completed", harness="chat")
     result = make_result(task_id, 1.0, summary=summary, final_answer="42", skill_opened=False)
     return Minibatch(solved=True, results=(result,), place=f"0.solved.{task_id}")
@@ -122,11 +125,11 @@ def _update(mode_name: str) -> Callable[[Optimizer], Awaitable[None]]:
     async def scene(optimizer: Optimizer) -> None:
         """A whole step's questions in one update mode: reflection, merge, budget, ranking, rewriting."""
         mode = MODES[mode_name]
-        cut = [_failed("t1"), _failed("t2"), _solved("t3")]
-        reflector = Reflector(optimizer, SKILL, _buffer(), mode.budget(1), step=3, meta_skill=MEMORY, form=mode.form)
+        cut = [failed("t1"), failed("t2"), solved("t3")]
+        reflector = Reflector(optimizer, SKILL, buffer(), mode.budget(1), step=3, meta_skill=MEMORY, form=mode.form)
         found = await reflector.reflect(cut)
         context = UpdateContext(
-            optimizer, SKILL, _buffer(), 3, 8, EditLimits(1), LearningRate(1, 4, 40), meta_skill=MEMORY
+            optimizer, SKILL, buffer(), 3, 8, EditLimits(1), LearningRate(1, 4, 40), meta_skill=MEMORY
         )
         await mode.propose(found.patches, context)
 
@@ -156,9 +159,9 @@ async def _epoch_end(optimizer: Optimizer) -> None:
         knobs=Knobs(TrainSection()),
         observer=Silent(),
     )
-    [failed], [solved], [other] = (one.results for one in (_failed("t1"), _solved("t1"), _failed("t2")))
+    [lost], [won], [other] = (one.results for one in (failed("t1"), solved("t1"), failed("t2")))
     pairs: dict[Group, tuple[Pair, ...]] = dict.fromkeys(GROUPS, ())
-    pairs |= {"regressed": ((solved, failed),), "persistent_failure": ((other, other),)}
+    pairs |= {"regressed": ((won, lost),), "persistent_failure": ((other, other),)}
     comparison = Comparison(("t1", "t2"), pairs)
     state = State(Standing(SKILL), Standing(SKILL), meta_skill=MEMORY, ends=(make_skill("- Guess the rest."),))
     await SlowUpdate(tools, state, 4, 2, comparison).run()

@@ -44,6 +44,8 @@ class SkillSection(Section):
     """Of any file but SKILL.md that edits change or create."""
     initial: str = "existing"
     """What a run starts from: `existing` (the repository's skill), `empty`, or a folder relative to honed.toml."""
+    follow: bool = True
+    """A new run starts from the version that people committed to HEAD, with honed's unpublished edits made again."""
 
 
 class TasksSection(Section):

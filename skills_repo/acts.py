@@ -75,6 +75,20 @@ class Acts:
             await self._add(found, await self._history.commit(sha), "", reason)
         return tuple(found.values())
 
+    async def copies_taken_back(self, line: str, commits: Sequence[SkillCommit]) -> frozenset[str]:
+        """Which of these edits a person took back on another line, where copies of them stood."""
+        known = await self.taken_back(line)
+        keys = {one.key for one in known}
+        squashed = {text for one in known if one.key == one.commit.sha for part in one.changes for text in part.added}
+        found = set()
+        for commit in commits if known else ():
+            before, after = await self._sides(commit)
+            if before is not None and after is not None:
+                added = {text for part in changes(before, after) for text in part.added}
+                if key_of(commit) in keys or (added and added <= squashed):
+                    found.add(commit.sha)
+        return frozenset(found)
+
     async def _add(self, found: dict[str, TakenBackEdit], commit: SkillCommit, by: str, reason: str) -> None:
         key = key_of(commit)
         if key in found:

@@ -22,7 +22,7 @@ MAX_RATIONALE = 1_000
 MAX_FAILURES = 6
 MAX_EVIDENCE = 20
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_TRAILER = re.compile(r"(Honed-[A-Za-z]+): *(.*)")
+_TRAILER = re.compile(r"(Honed-[A-Za-z]+(?:-[A-Za-z]+)*): *(.*)")
 _STEP = re.compile(r"(\d{1,9})\.(\d{1,9})/(\d{1,9})")
 _NEUTRAL = (
     (re.compile(r"<!-*"), "< ! "),

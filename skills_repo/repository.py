@@ -13,10 +13,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from skills_repo import committing, reading
+from skills_repo import committing, following, reading
 from skills_repo import log as logs
+from skills_repo.acts import Acts
 from skills_repo.bisect import Bisection, bisection
 from skills_repo.blame import blame
+from skills_repo.followed import Followed, followed_to
 from skills_repo.git import Git, GitFailedError
 from skills_repo.history import Author, BlamedLine, EditCommit, FileAt, RepositoryError, SkillCommit
 from skills_repo.refs import Refs
@@ -108,6 +110,24 @@ class SkillRepository:
     async def overlooked(self) -> str:
         """One sentence if the skill was changed on HEAD since the branch left it (or was merged); else empty."""
         return await self._run(reading.overlooked, self._refs, self.skill_path)
+
+    async def follow(self, *, max_chars: int) -> Followed | None:
+        """Make unpublished edits again on the version of the skill that a person committed to HEAD.
+
+        None where there is nothing to follow. See `following.py`.
+        """
+        path, author = self.skill_path, self.author
+        behind = await self._run(following.look, self._refs, path, author)
+        if behind is None:
+            return None
+        unwanted = await Acts(self).copies_taken_back(behind.theirs, behind.commits)
+        return await self._run(
+            following.follow, self._refs, path, behind, author=author, max_chars=max_chars, unwanted=unwanted
+        )
+
+    async def followed_to(self, base: str) -> Followed | None:
+        """What led the branch to this commit, if `follow` did."""
+        return await self._run(followed_to, self._refs, base)
 
     def bisection(self, good: str, bad: str) -> AbstractContextManager[Bisection]:
         """A search among the commits between two (full ids) that changed the skill. Blocks: use it from a thread."""

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from daemon.budget.opening import unknown_prices
 from daemon.cli.estimate import estimate_of
+from daemon.cli.following import follow_people, followed_data
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output, plain
 from daemon.cli.progress import progress
@@ -58,7 +59,9 @@ async def _train(output: Output, file: Path, *, preflight: bool) -> int:
     await check_publishing(config)
     async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)
-        data = {**report_data(report, parts), "published": await publish_after(config, output)}
+        followed = followed_data(await parts.history.followed_to(report.base_commit))
+        published = await publish_after(config, output)
+        data = {**report_data(report, parts), "followed": followed, "published": published}
         output.result(data, lambda console: render_report(console, report, parts))
     return STOPPED if report.failed else 0
 
@@ -72,17 +75,24 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     # What would stop the first commit, or make it wrong, is said before anything is paid.
     await refuse_dirty(parts)
     await parts.history.check_writable()
-    if overlooked := await parts.history.overlooked():
-        output.warn(overlooked)
-    initial = await given_skill(parts.config.skill, parts.history, parts.config.file.parent)
+    training = await _training(parts)
+    if await follow_people(training, parts.history, parts.config, output):
+        training = await _training(parts)
+    initial = training.knobs.initial
     _refuse_long(initial or await parts.history.read(await parts.history.base()), parts.config.skill)
-    assert parts.optimizer is not None
     assert parts.optimizer_canary is not None
     await _say_costs(parts, output)
     if preflight:
         await check_target(parts.canary, parts.state / "attempts")
         await check_optimizer(parts.optimizer_canary)
-    training = Training(
+    return await training.run()
+
+
+async def _training(parts: Parts) -> Training:
+    """The run as it would be from where the branch is now."""
+    assert parts.optimizer is not None
+    initial = await given_skill(parts.config.skill, parts.history, parts.config.file.parent)
+    return Training(
         rollouts=parts.rollouts,
         client=parts.optimizer,
         journal=parts.journal,
@@ -93,8 +103,8 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
         observer=parts.observer,
         purse=parts.purse,
         beside=open_beside(parts.config),
+        followed=await parts.history.followed_to(await parts.history.base()),
     )
-    return await training.run()
 
 
 async def _say_costs(parts: Parts, output: Output) -> None:
@@ -233,7 +243,7 @@ def edits_table(report: RunReport) -> Table:
     """Every proposed edit and its fate."""
     table = Table("step", "fate", "edit", "why", box=None, pad_edge=False, title="proposed edits", title_justify="left")
     for fate in report.edits:
-        text = plain(" ".join((fate.edit.content or fate.edit.target).split()))
+        text = plain(" ".join(fate.edit.said.split()))
         fate_cell = Text(fate.fate, style={"accepted": "green", "rejected": "red"}.get(fate.fate, "yellow"))
         # `Text`, never a plain string: brackets in what a model wrote are no markup.
         table.add_row(str(fate.step), fate_cell, Text(_short(f"{fate.edit.op}: {text}")), Text(plain(fate.reason)))

@@ -56,6 +56,7 @@ from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
 from harnesses.models.client import ModelClient
 from skills_repo.edits import Applied, EditLimits, apply
+from skills_repo.followed import Followed
 from skills_repo.history import RefMovedError, SkillHistory
 from skills_repo.skill import Skill
 
@@ -80,6 +81,8 @@ class Training:
     observer: Observer = field(default_factory=Silent)
     clock: Callable[[], float] = time.time
     purse: Purse = field(default_factory=OpenPurse)
+    followed: Followed | None = None
+    """What led the branch to where it is, if honed moved it onto a person's version: journaled with a new run."""
     beside: Beside = field(default_factory=Beside)
     """What the run reads of its repository, and leaves there, besides commits on the branch."""
 
@@ -92,7 +95,7 @@ class Training:
         started = time.monotonic()
         self._check_splits()
         mark = self.fingerprint()
-        opened = await Opening(self.journal, self.history, self.skill, self.clock).open(mark)
+        opened = await self._opening.open(mark)
         run_id = opened.run.run_id
         await self.purse.begin_run(run_id)
         try:
@@ -122,6 +125,14 @@ class Training:
         people = People(self.journal, self.history, firewall)
         taken_back = await people.of(run, self.tasks.split("train"))
         return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=taken_back)
+
+    async def unfinished(self) -> bool:
+        """There is a run to go on with; what people committed on HEAD meanwhile waits for the next one."""
+        return await self._opening.unfinished(self.fingerprint())
+
+    @property
+    def _opening(self) -> Opening:
+        return Opening(self.journal, self.history, self.skill, self.clock, self.followed)
 
     def fingerprint(self) -> Fingerprint:
         """What decides this run besides the skill."""

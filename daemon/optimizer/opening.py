@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import structlog
 
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.settings import Fingerprint
+from skills_repo.followed import Followed
 from skills_repo.history import RepositoryError, SkillHistory
 
 log = structlog.get_logger(__name__)
+
+FOLLOWED = "followed"
+"""The kind of the decision that remembers how a run came to its base."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,13 @@ class Opening:
     history: SkillHistory
     skill: str
     clock: Callable[[], float]
+    followed: Followed | None = None
+    """What led the branch to where it is, if honed moved it onto a person's version."""
+
+    async def unfinished(self, fingerprint: Fingerprint) -> bool:
+        """There is a run to go on with, which what people did beside its branch does not disturb."""
+        found = await self.journal.find_open_run(self.skill, fingerprint.digest)
+        return found is not None and await self._stands(found, await self.history.base())
 
     async def open(self, fingerprint: Fingerprint) -> Opened:
         """Resume or begin. Why an unfinished run is not resumed is said; one whose base was moved on from is ended."""
@@ -51,6 +62,8 @@ class Opening:
             await self._say_what_changed(fingerprint)
         run = await self._new(fingerprint.digest, head)
         await self.journal.open_run(run)
+        if self.followed is not None and self.followed.new == head:
+            await self.journal.save_decision(Decision(run.run_id, 0, FOLLOWED, asdict(self.followed)))
         return Opened(run, False, head)
 
     async def _say_what_changed(self, fingerprint: Fingerprint) -> None:

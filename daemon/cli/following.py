@@ -1,0 +1,59 @@
+"""`honed train` before a new run: unpublished steps go onto the version that a person committed, and it says so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from daemon.cli.output import Output, plain
+from daemon.config import Config
+from daemon.optimizer.loop import Training
+from daemon.optimizer.wording import counted
+from daemon.rollouts.stop import RunStopped
+from skills_repo.followed import Followed
+from skills_repo.repository import SkillRepository
+
+
+async def follow_people(training: Training, history: SkillRepository, config: Config, output: Output) -> bool:
+    """Move the branch onto HEAD's version of the skill, if there is one to follow; true if it moved.
+
+    An unfinished run is gone on with instead: the next one follows. Raises `RunStopped` where a person has to act.
+    """
+    ahead = await history.overlooked()
+    if not ahead:
+        return False
+    if not config.skill.follow:
+        output.warn(ahead)
+        return False
+    if await training.unfinished():
+        output.warn("the skill was changed on HEAD: this run goes on to its end as it began, and the next one follows")
+        return False
+    done = await history.follow(max_chars=config.skill.max_chars)
+    if done is None:
+        return False  # the branch has the same version already
+    if done.waits:
+        raise RunStopped(done.waits)
+    for line in in_words(done, history):
+        output.say(line)
+    return True
+
+
+def in_words(done: Followed, history: SkillRepository) -> list[str]:
+    """What was done, a line an edit that was dropped."""
+    branch = history.branch.removeprefix("refs/heads/")
+    where = f"{history.skill_path} was changed on HEAD ({done.onto[:10]})"
+    if not done.edits:
+        return [f"{where}: {branch} goes on from there"]
+    made = sum(bool(one.new) for one in done.edits)
+    told = f"{where}: {made} of {counted(len(done.edits), 'unpublished edit')} of {branch} made again on it"
+    dropped = [f"dropped: {plain(one.subject)} ({one.old[:10]}): {plain(one.why)}" for one in done.edits if not one.new]
+    return [f"{told}; the old commits stay at {done.kept_at(history.branch)}", *dropped]
+
+
+def followed_data(done: Followed | None) -> dict[str, Any] | None:
+    """What led the branch to a run's base, for machines."""
+    if done is None:
+        return None
+    data = asdict(done)
+    del data["waits"]
+    return data

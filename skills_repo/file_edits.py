@@ -11,6 +11,7 @@ from skills_repo import rewriting
 from skills_repo.anchors import Ground
 from skills_repo.body_edits import edited_body, ground_of, with_body_text
 from skills_repo.edit import Edit, EditLimits, EditStatus, Op, RefusedError
+from skills_repo.paths import inner_skill
 from skills_repo.placing import placed
 from skills_repo.references import is_reference, mentions, mentions_path, wrong_name
 from skills_repo.skill import MAX_FILES, SKILL_FILE, Skill, text_of
@@ -89,6 +90,8 @@ def _text(skill: Skill, file: str, limits: EditLimits) -> str:
     """The text of a file that may be edited."""
     if not limits.allows(file):
         raise RefusedError(EditStatus.NOT_EDITABLE, "[skill] editable does not name it")
+    if inner := inner_skill(file, skill.files):
+        raise RefusedError(EditStatus.NOT_EDITABLE, f"it belongs to the skill {inner} inside this one")
     if file not in skill.files:
         raise RefusedError(EditStatus.FILE_MISSING, f"there is no {file}")
     if file in skill.links:

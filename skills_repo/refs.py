@@ -6,6 +6,7 @@ Invariants: nothing is written; refs and ids that reach git have been checked ag
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from skills_repo.git import Git, GitFailedError
@@ -106,14 +107,43 @@ class Refs:
         return False
 
     def check_free(self) -> None:
-        """Raise `RepositoryError` if a work tree has the branch checked out."""
+        """Raise `RepositoryError` if a work tree has the branch checked out or rebases it, or if it is another's."""
         self.check()
-        where = self._checked_out()
-        if where is not None:
+        if (where := self._checked_out()) is not None:
             raise RepositoryError(
                 f"branch {self.short} is checked out at {where}: committing would make that work tree look dirty"
                 f" (run `git -C {where} switch --detach` there)"
             )
+        if (state := self._rebased()) is not None:
+            raise RepositoryError(
+                f"branch {self.short} is being rebased ({state}): the rebase could not end if it moved"
+                " (run `git rebase --continue` or `--abort` there)"
+            )
+        if (target := self._stands_for()) is not None:
+            raise RepositoryError(
+                f"branch {self.short} is only another name of {target}, which honed does not move"
+                f" (run `git symbolic-ref --delete {self.branch}`)"
+            )
+
+    def _rebased(self) -> Path | None:
+        """What git keeps of a rebase, in any work tree, that will move the branch at its end."""
+        common = (self.root / self.git.line("rev-parse", "--git-common-dir")).absolute()
+        for place in (common, *sorted(common.glob("worktrees/*"))):
+            for state in (place / "rebase-merge", place / "rebase-apply"):
+                for name in ("head-name", "update-refs"):
+                    with suppress(FileNotFoundError, NotADirectoryError):
+                        if self.branch in (state / name).read_text("utf-8", "replace").split("\n"):
+                            return state
+        return None
+
+    def _stands_for(self) -> str | None:
+        """The branch that this one is a symbolic ref to."""
+        try:
+            return self.git.line("symbolic-ref", "--quiet", self.branch)
+        except GitFailedError as error:
+            if error.code == 1:
+                return None
+            raise
 
     def _checked_out(self) -> str | None:
         """The work tree that has the branch checked out; one whose folder is gone does not count."""

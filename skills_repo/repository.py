@@ -41,7 +41,8 @@ class SkillRepository:
         try:
             check_path(self.skill_path)
         except SkillError as error:
-            raise RepositoryError(f"{skill_path!r} is no folder inside a repository (mend [skill] path)") from error
+            msg = f"{skill_path!r} cannot be a skill's folder in a repository: {error.what}"
+            raise RepositoryError(f"{msg} (mend [skill] path)") from error
         if not NAME.fullmatch(self.name) or len(self.name) > MAX_NAME:
             raise RepositoryError(
                 f"{self.name!r} is no skill name: lowercase letters, digits, single hyphens (rename the folder)"
@@ -105,7 +106,7 @@ class SkillRepository:
 
     async def check_writable(self) -> None:
         """Raise `RepositoryError` if the branch could not be moved now, so that it is known before work is done."""
-        await self._run(self._refs.check_free)
+        await self._run(committing.check_writable, self._refs, self.skill_path)
 
     async def overlooked(self) -> str:
         """One sentence if the skill was changed on HEAD since the branch left it (or was merged); else empty."""
@@ -146,3 +147,6 @@ class SkillRepository:
             return await asyncio.to_thread(work, *args, **kwargs)
         except GitFailedError as error:
             raise RepositoryError(f"{self.root}: {error} (run `git fsck` there if this persists)") from error
+        except OSError as error:
+            where = error.filename or self.root
+            raise RepositoryError(f"{where}: {error.strerror or error} (check rights and free space)") from error

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from skills_repo.paths import collision, wrong_path
 
 SKILL_FILE = "SKILL.md"
 MAX_FILES = 500
 MAX_BYTES = 16 * 1024 * 1024
 """Of a whole skill folder."""
-_PART = re.compile(r"[^\x00-\x1f\x7f\\]{1,255}")
 
 
 class SkillError(Exception):
@@ -101,18 +101,16 @@ def from_files(name: str, files: Mapping[str, bytes], links: Mapping[str, str] |
         raise SkillError(f"the folder is larger than {MAX_BYTES} bytes", remedy="move large files out", file=name)
     for path in files:
         check_path(path)
+    if clash := collision(files):
+        path, other, how = clash
+        raise SkillError(f"differs from {json.dumps(other)} only {how}", remedy="rename one", file=json.dumps(path))
     return Skill(name, {path: bytes(files[path]) for path in sorted(files)}, dict(links or {}))
 
 
 def check_path(path: str) -> None:
-    """Raise `SkillError` unless the path is plain: relative, POSIX, inside the folder, without control characters."""
-    parts = path.split("/")
-    if not all(_PART.fullmatch(part) and part.lower() not in (".", "..", ".git") for part in parts):
-        raise SkillError("is not a plain file name", remedy="rename or remove it", file=json.dumps(path))
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise SkillError("its name is not UTF-8", remedy="rename it", file=json.dumps(path)) from error
+    """Raise `SkillError` unless git, the CLIs and every file system can handle the path (`paths.wrong_path`)."""
+    if wrong := wrong_path(path):
+        raise SkillError(wrong, remedy="rename or remove it", file=json.dumps(path))
 
 
 def read_folder(folder: Path) -> Skill:

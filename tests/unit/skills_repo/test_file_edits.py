@@ -90,7 +90,7 @@ def test_globs_say_what_may_be_edited_and_scripts_only_if_they_are_named() -> No
     ("file", "data", "expected"),
     [
         ("assets/bin", b"\xff\xfe", EditStatus.NOT_TEXT),
-        ("assets/nul", b"text\x00more", EditStatus.NOT_TEXT),
+        ("assets/zero", b"text\x00more", EditStatus.NOT_TEXT),
         ("assets/latin", "é".encode("latin-1"), EditStatus.NOT_TEXT),
         ("assets/gone", None, EditStatus.FILE_MISSING),
         ("../outside", None, EditStatus.NOT_EDITABLE),

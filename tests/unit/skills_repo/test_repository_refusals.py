@@ -134,14 +134,6 @@ async def test_a_branch_named_honed_is_in_the_way_and_named(tmp_path: Path) -> N
         await history.commit_edits(await history.base(), [a_change(NEW)], 100)
 
 
-async def test_a_stale_lock_is_named(tmp_path: Path) -> None:
-    folder = a_repository(tmp_path / "r")
-    lay(folder, {".git/refs/heads/honed/xlsx.lock": b""})
-    history = history_of(folder)
-    with pytest.raises(RepositoryError, match=r"xlsx\.lock.*is another git running\?"):
-        await history.commit_edits(await history.base(), [a_change(NEW)], 100)
-
-
 async def test_git_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history = history_of(a_repository(tmp_path / "r"))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -122,10 +122,15 @@ class SandboxSection(Section):
 
 
 class GitSection(Section):
-    """`[git]`: whose name commits carry."""
+    """`[git]`: whose name commits carry, and what is kept beside them."""
 
     author_name: str = "honed"
     author_email: str = "honed@localhost"
+    keep_rejected: int = Field(default=100, ge=0)
+    """Rejected candidates that are kept, the newest; 0: none."""
+    keep_rejected_days: float = Field(default=90.0, ge=0)
+    notes: bool = False
+    """Each run's report becomes a git note on its last commit."""
 
 
 class Config(Section):
@@ -220,7 +225,8 @@ def _check(config: Config) -> list[Finding]:
         what = f'must be "{needed}" for harness "{target.harness}", not "{target.provider}"'
         wrong.append((("target", "provider"), what))
     what = "must have a letter or digit, and no line end, control character, '<' or '>'"
-    wrong += [(("git", key), what) for key, text in config.git if not _is_identity(text)]
+    names = (("author_name", config.git.author_name), ("author_email", config.git.author_email))
+    wrong += [(("git", key), what) for key, text in names if not _is_identity(text)]
     for name, section in (("target", target), ("optimizer", config.optimizer)):
         wrong += [((name, key), what) for key, what in _check_model(section)]
     return wrong

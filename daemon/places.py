@@ -6,6 +6,7 @@ from pathlib import Path
 
 from daemon.config import Config
 from skills_repo.history import Author
+from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
 
 
@@ -22,3 +23,8 @@ def author_of(config: Config) -> Author:
 def open_history(config: Config) -> SkillRepository:
     """The skill's history; opens nothing yet."""
     return SkillRepository(config.skill.repository, config.skill.path, author=author_of(config))
+
+
+def open_rejected(config: Config) -> RejectedRefs:
+    """Edits of the skill that were turned down; opens nothing yet."""
+    return RejectedRefs(config.skill.repository, config.skill.path, author=author_of(config))

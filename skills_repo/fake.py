@@ -87,8 +87,18 @@ class FakeSkillRepository:
         head = self._refs.get(self.branch)
         if (head is not None and head != parent) or (head is None and parent not in self._line(self._refs["HEAD"])):
             raise RefMovedError(f"branch {self.branch} is not at {parent[:12]}: somebody moved it (start from there)")
+        made = self._chain(parent, changes, when)
+        self._refs[self.branch] = made[-1]
+        return made
+
+    def commit_beside(self, parent: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
+        """Commits that no branch holds, each change on top of the one before."""
+        return self._chain(self._resolve(parent), changes, when)
+
+    def _chain(self, onto: str, changes: Sequence[EditCommit], when: float) -> tuple[str, ...]:
+        """All of them or none."""
         made: list[tuple[str, _Commit]] = []
-        onto, files = parent, self._commits[parent].files
+        files = self._commits[onto].files
         for change in changes:
             if change.skill.name != self.name:
                 raise RepositoryError(f"skill {change.skill.name!r} is not {self.name!r}: it cannot be committed here")
@@ -99,7 +109,6 @@ class FakeSkillRepository:
             onto = _id(commit)
             made.append((onto, commit))
         self._commits.update(made)
-        self._refs[self.branch] = onto
         return tuple(commit for commit, _ in made)
 
     async def find_step(self, run_id: str, step: int, phase: str = "step") -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from daemon.cli.history_parts import commit_data, one_line, phase_name, say_commit, short, trailer_rows
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
+from daemon.cli.rejected import list_rejected
 from daemon.cli.run import run
 from daemon.cli.which_skill import SkillName, history_of
 from skills_repo.curve import curves, sparkline, taken_back
@@ -37,6 +38,7 @@ def log(
     *,
     config: ConfigFile = DEFAULT_CONFIG,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many commits are listed at most.")] = 50,
+    rejected: Annotated[bool, typer.Option("--rejected", help="List the edits that were turned down instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the skill's learning curve, run by run, and its commits, newest first.
@@ -47,11 +49,14 @@ def log(
     Example: honed log pdf-forms -n 10
     """
     output = Output(as_json=as_json)
-    run(output, lambda: _log(output, config, limit, skill))
+    run(output, lambda: _log(output, config, limit, skill, rejected=rejected))
 
 
-async def _log(output: Output, config: Path, limit: int, skill: str | None = None) -> None:
+async def _log(output: Output, config: Path, limit: int, skill: str | None = None, *, rejected: bool = False) -> None:
     history = await history_of(config, skill)
+    if rejected:
+        await list_rejected(output, history, limit)
+        return
     commits = await history.log(MOST)
     shown, back, runs = commits[:limit], taken_back(commits), curves(commits)
     output.result(

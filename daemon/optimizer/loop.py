@@ -34,6 +34,7 @@ from daemon.optimizer.opening import COMMITS_OF, Opened, Opening
 from daemon.optimizer.people import People, as_earlier_step
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.report import RunReport
+from daemon.optimizer.report_note import note_of
 from daemon.optimizer.reporting import Reporter
 from daemon.optimizer.schedule import edit_budget
 from daemon.optimizer.settings import Fingerprint, Knobs, fingerprint
@@ -115,6 +116,7 @@ class Training:
         except BudgetReached as reached:
             self.observer.notify(RunEnded(run_id, "stopped", str(reached)))
             raise
+        await self.beside.end(*note_of(report, self.rollouts, self.client, self.tasks), self.clock())
         state: Literal["done", "failed"] = "failed" if report.failed else "done"
         await self.journal.end_run(run_id, state)
         self.observer.notify(RunEnded(run_id, state, report.ended))
@@ -122,7 +124,7 @@ class Training:
 
     async def _refusals(self, firewall: Firewall, run: RunRecord) -> Refusals:
         """The guards, and what people turned down by then."""
-        people = People(self.journal, self.history, firewall)
+        people = People(self.journal, self.history, firewall, self.beside.rejected)
         taken_back = await people.of(run, self.tasks.split("train"))
         return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=taken_back)
 
@@ -163,6 +165,8 @@ class _Loop:
         self._run = opened.run
         self._mark = mark
         self._head = opened.head
+        self._tip = opened.run.base_commit
+        """The newest commit that holds the current skill: the run's base, or one of its own."""
         self._start: Skill | None = None
         """A given skill that the branch does not hold yet."""
         self._commits: dict[tuple[int, str], tuple[str, ...]] = {}
@@ -258,6 +262,8 @@ class _Loop:
 
     async def _commit(self, state: State, decision: Judged, limits: EditLimits) -> Skill | None:
         """Commit an accepted candidate, worked out again; None for any other."""
+        if decision.outcome == "rejected":
+            await self._keep_rejected(state, decision, limits)
         if decision.outcome != "accepted":
             return None
         applied = self._candidate(state.skill, decision, limits)
@@ -270,7 +276,18 @@ class _Loop:
         self._start = None
         await self._note_commits(decision.step, COMMITS_OF[phase], commits)
         self._commits[decision.step, phase] = commits
+        self._tip = commits[-1]
         return applied.result
+
+    async def _keep_rejected(self, state: State, decision: Judged, limits: EditLimits) -> None:
+        """Beside the branch, on top of the commit that it was tried on."""
+        if self._training.beside.rejected is None:
+            return
+        phase = "" if phase_of(decision) == "step" else f".{phase_of(decision)}"
+        candidate = self._candidate(state.skill, decision, limits)
+        changes = self._committer.changes(state.skill, decision, candidate, start=self._start)
+        name = f"{self._run.run_id}.{decision.step}{phase}"
+        await self._training.beside.reject(name, self._tip, changes, decision.when)
 
     async def _note_commits(self, step: int, kind: str, commits: tuple[str, ...]) -> None:
         """Remember that they were made: where they are missing later, a person has taken them back."""

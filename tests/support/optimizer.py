@@ -21,6 +21,7 @@ from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import AttemptRecord
+from daemon.optimizer.beside import Beside
 from daemon.optimizer.loop import Training
 from daemon.optimizer.settings import Knobs
 from daemon.rollouts.attempt import AttemptSettings
@@ -296,6 +297,7 @@ class World:
     now: float = 1_700_000_000.0
     """What the clock says, until a test moves it."""
     purse: Purse = field(default_factory=OpenPurse)
+    beside: Beside = field(default_factory=Beside)
     history: SkillHistory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -327,6 +329,7 @@ class World:
             observer=self.observer,
             clock=lambda: self.now,
             purse=self.purse,
+            beside=self.beside,
         )
 
 

@@ -13,12 +13,13 @@ import pytest
 from daemon.cli.log import MOST, _log
 from daemon.cli.output import Output
 from daemon.config import load_config
-from daemon.places import open_history
+from daemon.places import open_history, open_rejected
 from skills_repo.curve import curves
 from skills_repo.git import Git
 from skills_repo.log import read_log
 from tests.support.history import change, long_history, skill_project, step_message, with_lines
 from tests.support.honed_cli import git, honed
+from tests.support.rejected import rejected
 
 EVIL = (
     "Add\x1b[2J [red]x[/red]\n\n"
@@ -135,3 +136,32 @@ def best(work: Callable[[], object]) -> float:
         work()
         turns.append(time.perf_counter() - began)
     return min(turns)
+
+
+async def test_rejected_edits_are_listed_with_who_turned_them_down_and_why(
+    toml: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = load_config(toml)
+    history, store = open_history(config), open_rejected(config)
+    base = await history.base()
+    (gated,) = await store.keep("r1.1", base, (rejected(with_lines("- worse")),), by="gate", when=5.0)
+    (closed,) = await history.commit_edits(base, [change(with_lines("- no"), step_message())], 6)
+    await store.keep_commits("request-7", (closed,), reason="Not our \x1b[31mstyle", when=7.0)
+    await _log(Output(), toml, 50, rejected=True)
+    out = capsys.readouterr().out
+    assert out.startswith(f"{closed[:10]} by person skill(xlsx): add")
+    assert "reason    Not our [31mstyle\n" in out
+    assert f'{gated[:10]} by gate skill(xlsx): add "a rule"\n             step      1.1/1 of run r1\n' in out
+    assert "gate      rejected rule=paired/hard split=selection n=8x2 before=0.500 after=0.250" in out
+    assert "\x1b" not in out
+    await _log(Output(as_json=True), toml, 1, rejected=True)
+    found = json.loads(capsys.readouterr().out)
+    [row] = found["rejected"]
+    assert found["skill"] == "skills/xlsx"
+    assert (row["sha"], row["parent"], row["by"], row["when"]) == (closed, base, "person", 7.0)
+    assert row["trailers"]["Honed-Run"] == "r-1"
+
+
+async def test_no_rejected_edits_is_said(toml: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await _log(Output(), toml, 50, rejected=True)
+    assert capsys.readouterr().out == "no rejected edits are kept for this skill\n"

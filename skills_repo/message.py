@@ -24,6 +24,8 @@ MAX_EVIDENCE = 20
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRAILER = re.compile(r"(Honed-[A-Za-z]+(?:-[A-Za-z]+)*): *(.*)")
 _STEP = re.compile(r"(\d{1,9})\.(\d{1,9})/(\d{1,9})")
+KEYWORD = r"\b(?:(?:clos|resolv|implement)(?:e|es|ed|ing|s)?|fix(?:es|ed|ing)?)\b"
+"""What forges take, before an issue's name, for "this closes it"."""
 _NEUTRAL = (
     (re.compile(r"<!-*"), "< ! "),
     (re.compile(r"--+>"), " >"),
@@ -33,6 +35,7 @@ _NEUTRAL = (
     (re.compile(r"\bwww\.", re.IGNORECASE), "www ."),
     (re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions?)\b[^\[\]]*)\]", re.IGNORECASE), r"(\1)"),
     (re.compile(r"\*\*\*+"), "* *"),
+    (re.compile(rf"({KEYWORD}:?\s+(?:issues?\s+)?[A-Z][A-Z0-9_]+)-(?=\d)", re.IGNORECASE), r"\1 "),
     (re.compile(r"\bskip-checks\b", re.IGNORECASE), "skip checks"),
 )
 _OPS = {

@@ -28,9 +28,15 @@ def plain(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", redact(text))
 
 
+def json_line(data: Any) -> str:
+    """Data as one line, safe for a terminal too: control and direction characters are escaped, as JSON allows."""
+    text = json.dumps(data, ensure_ascii=False)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
 def error_line(kind: str, message: str) -> None:
     """What went wrong as the one JSON line on stdout that `--json` promises."""
-    sys.stdout.write(json.dumps({"error": {"kind": kind, "message": redact(message)}}) + "\n")
+    sys.stdout.write(json_line({"error": {"kind": kind, "message": redact(message)}}))
     sys.stdout.flush()
 
 
@@ -59,7 +65,7 @@ class Output:
     def result(self, data: Mapping[str, Any], render: Callable[[Console], None]) -> None:
         """The verb's result: one JSON line, or what `render` draws for people."""
         if self.as_json:
-            sys.stdout.write(json.dumps(redact_value(data), ensure_ascii=False) + "\n")
+            sys.stdout.write(json_line(redact_value(data)))
             sys.stdout.flush()
         else:
             render(self.console)

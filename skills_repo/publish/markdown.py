@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from skills_repo.hidden import drop_hidden
-from skills_repo.message import neutral
+from skills_repo.message import KEYWORD, neutral
 
 _SIGNS = re.compile(r"[\\`*_{}\[\]()|~$^:+=]")
-_CLOSING = re.compile(
-    r"\b((?:clos|resolv|implement)(?:e|es|ed|ing|s)?|fix(?:es|ed|ing)?)\b(:?\s+(?:issues?\s+)?[A-Z][A-Z0-9]+)-(?=\d)",
-    re.IGNORECASE,
-)
+_CLOSES = re.compile(KEYWORD, re.IGNORECASE)
+_REFERENCE = re.compile(r"(#|!|/(?:issues|merge_requests|pull|work_items)/|\b[A-Z][A-Z0-9_]+-)(?=\d)")
+_BEGIN = re.compile(r"^(?=[/`~])")
 _COMMENT = re.compile(r"<(?=[!?/a-zA-Z])")
 
 
@@ -24,8 +23,7 @@ def prose(text: str, longest: int) -> str:
 
     No mention, link, image, html, closing keyword (a tracker's `ABC-1` too), quick action or formatting is left.
     """
-    text = _CLOSING.sub(r"\1\2 ", neutral(text, longest))
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = neutral(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _SIGNS.sub(r"\\\g<0>", text)
     return re.sub(r"^[-/#!.]", r"\\\g<0>", text)  # a heading, list, quick action or rule at a line's begin
 
@@ -33,19 +31,25 @@ def prose(text: str, longest: int) -> str:
 def fence(text: str, language: str = "") -> str:
     """Untrusted text as a code block: its fence is longer than any run of backticks inside.
 
-    Hidden characters go, and every tag and comment opener is broken by a blank, so that no scanner of bodies finds
-    markup in it.
+    Forges also scan bodies as plain text, for quick actions and for issues to close. So hidden characters go, every
+    tag and comment opener is broken by a blank, as is what follows a closing keyword; no line begins like a fence or a
+    quick action.
     """
-    lines = [_COMMENT.sub("< ", drop_hidden(line)) for line in text.replace("\r\n", "\n").split("\n")]
-    inside = "\n".join(lines)
+    inside = "\n".join(_inside(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     longest = max((len(run) for run in re.findall(r"`+", inside)), default=0)
     ticks = "`" * max(3, longest + 1)
     return f"{ticks}{language}\n{inside}\n{ticks}"
 
 
+def _inside(line: str) -> str:
+    line = _BEGIN.sub(" ", _COMMENT.sub("< ", drop_hidden(line)))
+    return _REFERENCE.sub(r"\1 ", line) if _CLOSES.search(line) else line
+
+
 def code(text: str, longest: int = 128) -> str:
     """A short name that honed made itself (an id, a branch, a digest) as inline code."""
     plain = re.sub(r"[^A-Za-z0-9 ._/+:,=()~-]", "?", drop_hidden(text))[:longest].strip()
+    plain = neutral(plain, longest) if _CLOSES.search(plain) else plain  # a person may have written a trailer
     return f"`{plain or '?'}`"
 
 

@@ -20,6 +20,8 @@ Operation = Callable[[Mapping[str, Any], Say], Mapping[str, Any]]
 OPERATIONS = {
     "search": "daemon.tasks.scorers.patterns_worker",
     "matches": "daemon.tasks.scorers.patterns_worker",
+    "math_verify": "daemon.tasks.scorers.math_worker",
+    "olympiad": "daemon.tasks.scorers.olympiad_worker",
     "check_json": "daemon.tasks.scorers.json_worker",
 }
 """Operation to the module that has a function of its name."""

@@ -17,6 +17,7 @@ from daemon.tasks.scorers.choice import MULTIPLE_CHOICE
 from daemon.tasks.scorers.commands import COMMAND_CHECKS
 from daemon.tasks.scorers.files import FILE_CHECKS
 from daemon.tasks.scorers.json_checks import JSON_CHECKS
+from daemon.tasks.scorers.mathematics import MATH_EQUAL
 from daemon.tasks.scorers.numeric import NUMERIC
 from daemon.tasks.scorers.plugins import load_plugin, plugin_names
 from daemon.tasks.scorers.regex import REGEX
@@ -37,6 +38,7 @@ SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
             NUMERIC,
             ANLS,
             MULTIPLE_CHOICE,
+            MATH_EQUAL,
             REGEX,
             JSON_CHECKS,
             FILE_CHECKS,

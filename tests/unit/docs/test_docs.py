@@ -192,6 +192,7 @@ def test_every_scorer_has_an_example_that_loads(tmp_path: Path) -> None:
         ("page-1", Result("Juan Rey"), 0.8),
         ("choice-1", Result("Food, so\nB) 7 %"), 1.0),
         ("choice-1", Result("A or B"), 0.0),
+        ("math-1", Result(r"So x is \boxed{2^{1/2}}."), 1.0),
         ("greet-1", Result("Dear Mrs. Okoye, it is CASE-004711."), 1.0),
         ("greet-1", Result("Dear Mr. Okoye, sorry."), 1 / 3),
         ("json-1", Result(workspace=Collected({"invoice.json": b'{"number": 7, "lines": [], "total": 142.8}'})), 2 / 3),

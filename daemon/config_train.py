@@ -17,7 +17,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-PAPER: dict[str, Any] = {"gate": "strict", "size_penalty": 0.0, "refuse_rejected": False}
+PAPER: dict[str, Any] = {"gate": "strict", "size_penalty": 0.0, "refuse_rejected": False, "buffer_groups": False}
 """What `mode = "paper"` sets apart from the defaults: the method as published, the gate above all."""
 
 
@@ -40,6 +40,8 @@ class TrainSection(Section):
     update_mode: Literal["patch", "suggestions", "rewrite"] = "patch"
     """Local edits; a rewrite conditioned on the chosen suggestions; a whole rewrite without budget."""
     rejected_buffer: bool = True
+    buffer_groups: bool = True
+    """The buffer says what a rejected set of edits did to each group of tasks."""
     refuse_rejected: bool = True
     """Refuse a set of edits that was rejected on the same skill in this run."""
     slow_update: Literal["gated", "forced", "off"] = "gated"

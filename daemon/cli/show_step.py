@@ -22,6 +22,7 @@ from daemon.cli.show_parts import (
 )
 from daemon.optimizer.report import edit_fates
 from sandboxes.gateway.policy import Usage
+from skills_repo.skill import SKILL_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +79,8 @@ def _buffer(console: Console, view: StepView) -> None:
     heading(console, "what its reflections knew of earlier steps")
     for entry in view.buffer:
         console.print(safe(f"step {entry.step} {entry.outcome} {change(entry.before, entry.after)}"))
+        for group in entry.groups:
+            console.print(safe(f"  group {group.name} ({group.tasks} tasks) {change(group.before, group.after)}"))
         for edit in entry.rejected:
             console.print(
                 Text.assemble("  rejected ", safe(f"{edit.get('op')}: {edit.get('content') or edit.get('target')}"))
@@ -122,7 +125,9 @@ def _edit_row(edit: Any) -> str:
     target = f" @ {edit['target']}" if edit.get("target") else ""
     support = f" (support {edit['support']})" if "support" in edit else ""
     evidence = f" [{', '.join(map(str, edit['evidence']))}]" if edit.get("evidence") else ""
-    return f"{edit['op']}{target}: {edit.get('content', '')}{support}{evidence}"
+    where = f" in {edit['file']}" if edit.get("file", SKILL_FILE) != SKILL_FILE else ""
+    link = f" (link: {edit['link']})" if edit.get("link") else ""
+    return f"{edit['op']}{where}{target}: {edit.get('content', '')}{link}{support}{evidence}"
 
 
 def _pattern_row(pattern: Any) -> str:

@@ -54,7 +54,7 @@ from daemon.rollouts.progress import (
 )
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
-from daemon.tasks.task import TaskSet
+from daemon.tasks.task import Task, TaskSet
 from harnesses.models.client import ModelClient
 from skills_repo.edits import Applied, EditLimits, apply
 from skills_repo.followed import Followed
@@ -335,7 +335,7 @@ def _tools(training: Training, refusals: Refusals, run_id: str) -> Tools:
             workers=knobs.optimizer_workers,
             purse=training.purse,
         ),
-        selection=Selection(training.rollouts, training.tasks.split("selection"), run_id, knobs.gate),
+        selection=Selection(training.rollouts, _selection(training.tasks), run_id, knobs.gate),
         gate=make_gate(knobs.train),
         firewall=refusals.firewall,
         refusals=refusals,
@@ -371,3 +371,9 @@ def _slow_update_decided(decision: SlowUpdateDecision, *, replayed: bool) -> Slo
         after=verdict.after if verdict else None,
         replayed=replayed,
     )
+
+
+def _selection(tasks: TaskSet) -> tuple[Task, ...]:
+    """The selection split. A group that train lacks is held-out text, so no figure is told under its name."""
+    known = {task.group for task in tasks.split("train")}
+    return tuple(task if task.group in known else replace(task, group="") for task in tasks.split("selection"))

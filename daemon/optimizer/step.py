@@ -81,9 +81,11 @@ class Step:
 
     @property
     def _buffer(self) -> StepBuffer:
-        """What reflection may read of the epoch so far."""
-        kept = self.tools.knobs.train.rejected_buffer
-        return self.state.buffer.at(self.plan.epoch) if kept else StepBuffer(self.plan.epoch)
+        """What reflection may read of the epoch so far, and of what people took back."""
+        train, buffer = self.tools.knobs.train, self.state.buffer.at(self.plan.epoch)
+        if not train.rejected_buffer:
+            return StepBuffer(self.plan.epoch, standing=buffer.standing)
+        return buffer if train.buffer_groups else buffer.without_groups
 
     def _limits(self, budget: int | None) -> EditLimits:
         return limits_of(self.tools.knobs, budget)

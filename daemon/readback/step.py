@@ -147,7 +147,8 @@ def _buffer(run: RunView, decision: StepDecision) -> tuple[EarlierStep, ...]:
     for step in run.steps:
         if step.step < decision.step:
             buffer = buffer.after(step)
-    return buffer.at(decision.epoch).entries
+    buffer = buffer.at(decision.epoch)
+    return (buffer if run.fingerprint.get("train.buffer_groups") == "true" else buffer.without_groups).entries
 
 
 def _natural(place: str) -> tuple[Any, ...]:

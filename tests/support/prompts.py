@@ -21,7 +21,7 @@ from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.gates.rule import GateRule, Pair
 from daemon.optimizer.gates.verdict import Verdict
-from daemon.optimizer.memory import EarlierStep, StepBuffer
+from daemon.optimizer.memory import EarlierStep, GroupFigures, StepBuffer
 from daemon.optimizer.meta_skill import rewrite
 from daemon.optimizer.reflect import Reflector
 from daemon.optimizer.refusals import Refusals
@@ -84,7 +84,9 @@ def buffer() -> StepBuffer:
         1,
         (
             EarlierStep(1, "accepted", None, None, (), (_PATTERN,)),
-            EarlierStep(2, "rejected", 0.5, 0.25, (rejected,), (), tasks=8),
+            EarlierStep(
+                2, "rejected", 0.5, 0.25, (rejected,), (), tasks=8, groups=(GroupFigures("sheets", 5, 0.4, 0.0),)
+            ),
         ),
     )
 

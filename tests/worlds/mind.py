@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tests.worlds.lore import Lore, Rule, said
-from tests.worlds.reading import Reading
+from tests.worlds.reading import Reading, Tried
+
+_PLAIN_TASKS = 24
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Habits:
     forgets: float = 0.1
     """Edits that it is shown as rejected alone, and proposes all the same."""
     plain_loss: float = 0.08
-    """A loss of score that it takes for real; of a smaller one it believes a part."""
+    """A loss of score over 24 tasks that it takes for real; of a smaller one it believes a part."""
     guesses: float = 0.4
     """Failures without a visible cause that it makes one up for."""
     praises: float = 0.3
@@ -51,7 +54,8 @@ class Mind:
         records = self.reading.records
         middle = statistics.fmean(records.values()) if records else 0.0
         record = records.get(rule.style, middle) - middle
-        record += sum(tried.gain / tried.size for tried in self.reading.rejected.get(rule.id, ()))
+        for tried in self.reading.rejected.get(rule.id, ()):
+            record += tried.gain * tried.tasks / tried.of / tried.size
         return rule.plausible + self.habits.trust * record + self.rng.gauss(0, self.habits.noise)
 
     def candidates(self, cause: str, taken: Collection[str]) -> list[Rule]:
@@ -63,9 +67,13 @@ class Mind:
         if rule.id in self.reading.known:
             return self.rng.random() < self.habits.overlooks
         # A set was rejected, not each edit in it, and a small loss may be chance: so much blame is on each.
-        tried = self.reading.rejected.get(rule.id, ())
-        blame = sum(min(1.0, max(0.0, -one.gain) / self.habits.plain_loss) / one.size for one in tried)
+        blame = sum(self._blame(one) for one in self.reading.rejected.get(rule.id, ()))
         return self.rng.random() < self.habits.forgets**blame
+
+    def _blame(self, tried: Tried) -> float:
+        """0..1: a figure over few tasks is chance more often."""
+        plain = self.habits.plain_loss * math.sqrt(_PLAIN_TASKS / tried.tasks)
+        return min(1.0, max(0.0, -tried.gain) / plain) / tried.size
 
     def pick(self, causes: Iterable[str], budget: int | None) -> list[Rule]:
         """Rules for these causes: one each in order, then the next best of each, while the budget has room."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,8 @@ _AREA = re.compile(r"of the work on ([a-z]+)\.")
 _CAUSE = re.compile(r"It went wrong at ([a-z]+-[a-z])\b")
 _MISLED = re.compile(r"Led astray by ([a-z]+-[a-z]\d+)\b")
 _RECORD = re.compile(r"([a-z]+) rules: (\d+) tried, ([+-]\d+\.\d+) points each")
-_FIGURES = re.compile(r"Score on (?:\d+ )?held-out tasks? (\d\.\d+) -> (\d\.\d+)")
+_GROUP = re.compile(r"\b([a-z]+) \((\d+) tasks\) (\d\.\d+) -> (\d\.\d+)")
+_FIGURES = re.compile(r"Score on (\d+) held-out tasks? (\d\.\d+) -> (\d\.\d+)")
 _PRIOR = 4
 """Trials of a style that its record has to outweigh."""
 
@@ -44,9 +46,13 @@ class Tried:
     """A rejected set of edits as an earlier step shows it."""
 
     size: int
-    """Edits in it."""
+    """Edits in it; where figures by group are shown, those for the edit's own group."""
     gain: float
-    """What the score on held-out tasks rose by; not enough for the gate, or less than nothing."""
+    """What the score on held-out tasks (of the group) rose by; not enough for the gate, or less than nothing."""
+    tasks: int
+    """Held-out tasks (of the group)."""
+    of: int
+    """Held-out tasks in all."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,9 @@ class Reading:
         """The rules in edits shown as tried and rejected, and what is shown of each time."""
         found: dict[str, tuple[Tried, ...]] = {}
         for step in re.split(r"^Step ", self.section("earlier_steps"), flags=re.MULTILINE):
-            edits = [line for line in step.splitlines() if line.startswith('{"op"')]
-            figures = _FIGURES.search(step)
-            gain = float(figures[2]) - float(figures[1]) if figures else 0.0
-            for rule in {rule for line in edits for rule in said(line)}:
-                found[rule] = (*found.get(rule, ()), Tried(len(edits), gain))
+            edits = [said(line) for line in step.splitlines() if line.startswith('{"op"')]
+            for rule in {rule for rules in edits for rule in rules}:
+                found[rule] = (*found.get(rule, ()), _tried(step, rule, edits))
         return found
 
     @cached_property
@@ -115,6 +119,18 @@ class Reading:
     def causes(self) -> Counter[str]:
         """The causes that show in failures."""
         return Counter(attempt.cause for attempt in self.attempts if attempt.failed and attempt.cause)
+
+
+def _tried(step: str, rule: str, edits: Sequence[Sequence[str]]) -> Tried:
+    """What a rejected step shows of one rule in it: the figures of its own area where there are some, else of all."""
+    figures = _FIGURES.search(step)
+    of, gain = (int(figures[1] or 1), float(figures[3]) - float(figures[2])) if figures else (1, 0.0)
+    area = rule.partition("-")[0]
+    for name, tasks, before, after in _GROUP.findall(step):
+        if name == area:
+            own = sum(any(other.startswith(f"{area}-") for other in rules) for rules in edits)
+            return Tried(own, float(after) - float(before), int(tasks), of)
+    return Tried(len(edits), gain, of, of)
 
 
 def seen(text: str) -> tuple[Seen, ...]:

@@ -112,9 +112,7 @@ def table(before: Arm, after: Arm, tasks: Sequence[Task]) -> tuple[TaskRow, ...]
     rows = []
     for task in sorted(tasks, key=lambda task: task.id):
         old, new = before.values(task.id), after.values(task.id)
-        rows.append(
-            TaskRow(task.id, _mean(old), len(old), _mean(new), len(new), weight=task.weight, protect=task.protect)
-        )
+        rows.append(TaskRow(task.id, _mean(old), len(old), _mean(new), len(new), task.weight, task.protect, task.group))
     return tuple(rows)
 
 

@@ -144,7 +144,7 @@ def _complete(
         values = [rule.value(result) if result.valid else None for result in pair]
         task = pair[0].task
         counts = [int(result.valid) for result in pair]
-        rows.append(TaskRow(task_id, values[0], counts[0], values[1], counts[1], task.weight, task.protect))
+        rows.append(TaskRow(task_id, values[0], counts[0], values[1], counts[1], task.weight, task.protect, task.group))
     words, left = verdict.rule, len(selection.tasks) - len(after)
     if left:
         words += f"; stopped, for the other {left} cannot change that"

@@ -68,6 +68,8 @@ class TaskRow:
     after_trials: int
     weight: float = 1.0
     protect: bool = False
+    group: str = ""
+    """The task's group, where train tasks are of it, too: its figures may be told."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from daemon.optimizer.decision import RolloutSummary, StepDecision
-from daemon.optimizer.gates.verdict import Verdict
-from daemon.optimizer.memory import StepBuffer
+from daemon.optimizer.gates.verdict import TaskRow, Verdict
+from daemon.optimizer.memory import GroupFigures, StepBuffer, by_group
 from daemon.optimizer.replies import Pattern
 from skills_repo.edits import AppliedEdit, Edit, EditStatus, Op
 
@@ -64,6 +65,44 @@ def test_a_new_epoch_starts_empty() -> None:
 
 def test_no_selection_task_is_named_to_the_optimizer() -> None:
     assert "selection-07" not in repr(StepBuffer(1).after(decision(1)))
+
+
+def rows(*groups: tuple[str, float | None, float | None]) -> tuple[TaskRow, ...]:
+    return tuple(
+        TaskRow(f"selection-{i:02}", before, 1, after, 1, group=name) for i, (name, before, after) in enumerate(groups)
+    )
+
+
+def test_a_rejected_set_is_told_by_group_of_tasks_where_a_group_is_no_single_task() -> None:
+    verdict = Verdict(
+        "rejected",
+        0.5,
+        0.5,
+        0.0,
+        8,
+        9,
+        (),
+        (),
+        "rule",
+        rows=rows(
+            *[("sums", 1.0, 0.0), ("sums", 0.0, 0.0), ("sums", 0.5, 0.0), ("dates", 0.0, 1.0), ("dates", 0.0, 0.0)],
+            *[("dates", 0.0, 0.5), ("names", 1.0, 0.0), ("names", 1.0, 0.0), ("names", None, 1.0), ("", 1.0, 1.0)],
+        ),
+    )
+    [entry] = StepBuffer(1).after(decision(1, verdict=verdict)).entries
+    assert entry.groups == (GroupFigures("dates", 3, 0.0, 0.5), GroupFigures("sums", 3, 0.5, 0.0))
+    assert StepBuffer(1).after(decision(1, verdict=verdict)).without_groups.entries == (replace(entry, groups=()),)
+
+
+def test_figures_by_group_are_weighed_like_the_score() -> None:
+    three = rows(("sums", 1.0, 0.0), ("sums", 0.0, 0.0), ("sums", 0.0, 1.0))
+    [figures] = by_group([replace(three[0], weight=2.0), *three[1:], replace(three[1], weight=0.0)])
+    assert figures == GroupFigures("sums", 3, 0.5, 0.25)
+
+
+def test_an_accepted_set_is_not_told_by_group() -> None:
+    verdict = Verdict("accepted", 0.0, 1.0, 1.0, 3, 3, (), (), "rule", rows=rows(*[("sums", 0.0, 1.0)] * 3))
+    assert StepBuffer(1).after(decision(1, "accepted", verdict=verdict)).entries[0].groups == ()
 
 
 def test_the_buffer_is_the_same_out_of_the_journal() -> None:

@@ -237,6 +237,23 @@ def test_the_buffer_outlives_its_epoch() -> None:
     assert buffer.at(2) == StepBuffer(2)
 
 
+@pytest.mark.parametrize("told", [True, False])
+async def test_an_edit_is_damned_for_the_set_it_was_tried_in(tmp_path: Path, told: bool) -> None:
+    """A rejected set is told by group of tasks, unless train has no such group: then its name is held-out text."""
+    world = hopeless(tmp_path, buffer_groups=told)
+    groups = {"train-00": "ledgers", "train-01": "invoices"}
+    groups |= {f"selection-{i:02}": "ledgers" if i < 3 else "secret" for i in range(8)}
+    tasks = tuple(replace(task, group=groups.get(task.id, "")) for task in world.tasks.tasks)
+    world.tasks = replace(world.tasks, tasks=tasks)
+    world.client.reply = lambda request: (
+        reflection(edit("- rule-a")) if request.schema_name == "reflect_failures" else sensible(request)
+    )
+    await world.training().run()
+    second = world.client.asked("reflect_failures")[1]
+    assert ("By group of tasks: ledgers (3 tasks) 0.000 -> 0.000." in section(second, "earlier_steps")) is told
+    assert "secret" not in user_text(second)
+
+
 async def test_the_shown_drop_belongs_to_another_step(tmp_path: Path) -> None:
     """The figures beside a rejected edit are those of its own gate."""
     world = hopeless(tmp_path, epochs=1, batch=1)

@@ -59,6 +59,14 @@ class Edit:
     link: str = ""
     """For `CREATE` and `REMOVE` alone: text for SKILL.md."""
 
+    @property
+    def said(self) -> str:
+        """What it writes, or else what it takes away; of another file than SKILL.md, that first."""
+        text = self.content or self.target
+        if self.file == SKILL_FILE:
+            return text
+        return f"{self.file}: {text}" if text else self.file
+
 
 class EditStatus(StrEnum):
     """What became of one edit."""

@@ -49,6 +49,8 @@ def trailer_rows(commit: SkillCommit) -> list[tuple[str, str]]:
     if "Honed-Step" in trailers:
         phase = f", {phase_name(trailers['Honed-Phase'])}" if "Honed-Phase" in trailers else ""
         found.append(("step", f"{trailers['Honed-Step']} of run {trailers.get('Honed-Run', 'unknown')}{phase}"))
+    if "Honed-File" in trailers:
+        found.append(("file", trailers["Honed-File"]))
     if "Honed-Gate" in trailers:
         found.append(("gate", scores_text(trailers["Honed-Gate"])))
     found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target") if f"Honed-{n}" in trailers]

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli.output import plain
+from skills_repo.skill import SKILL_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +65,9 @@ def edit_text(edit: Edit) -> Text:
     evidence = (
         f" (support {edit.support}: {', '.join(edit.evidence)})" if edit.evidence else f" (support {edit.support})"
     )
-    return safe(f"{edit.op}{target}: {edit.content}{evidence}")
+    where = f" in {edit.file}" if edit.file != SKILL_FILE else ""
+    link = f" (link: {edit.link})" if edit.link else ""
+    return safe(f"{edit.op}{where}{target}: {edit.content}{link}{evidence}")
 
 
 def cost_table(costs: Iterable[Cost]) -> Table:

@@ -110,7 +110,7 @@ def _rejected(view: RunView, proposal: Proposal, known: Known | None) -> Iterabl
 
 
 def _text(edit: Edit) -> str:
-    return edit.content or edit.target
+    return edit.said
 
 
 def _sealed(view: RunView, proposal: Proposal) -> tuple[Figures, ...]:

@@ -86,7 +86,9 @@ def block_data(proposal: Proposal) -> dict[str, object]:
 
 def _edit_row(commit: SkillCommit) -> dict[str, object]:
     place = place_of(commit.trailers)
-    return {"commit": commit.sha, "step": None if place is None else place[1], "op": commit.trailers.get("Honed-Op")}
+    row: dict[str, object] = {"commit": commit.sha, "step": None if place is None else place[1]}
+    row["op"] = commit.trailers.get("Honed-Op")
+    return {**row, "file": commit.trailers["Honed-File"]} if "Honed-File" in commit.trailers else row
 
 
 def _diff_part(proposal: Proposal, room: int) -> list[str]:

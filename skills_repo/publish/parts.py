@@ -99,7 +99,8 @@ def edits(proposal: Proposal, most: int) -> list[str]:
 def _edit(commit: SkillCommit) -> str:
     trailers = commit.trailers
     place = place_of(trailers)
-    step = "" if place is None else f" (step {place[1]}, {code(trailers.get('Honed-Op', 'edit'), 30)})"
+    where = f" in {code(trailers['Honed-File'], 120)}" if "Honed-File" in trailers else ""
+    step = "" if place is None else f" (step {place[1]}, {code(trailers.get('Honed-Op', 'edit'), 30)}{where})"
     evidence = [code(task) for task in trailers.get("Honed-Evidence", "").split()[:MAX_TASKS]]
     asked = f"evidence: {', '.join(evidence)}" if evidence else "no evidence is written down"
     return f"- {code(commit.sha[:10])} {prose(commit.subject, 120)}{step}\n  - {asked}"
@@ -132,9 +133,13 @@ def left_out(names: Sequence[str]) -> list[str]:
 
 
 def sizes(proposal: Proposal) -> str:
-    """SKILL.md before and after."""
+    """SKILL.md before and after, and all texts together where others changed, too."""
     before, after = (len(skill.text) for skill in (proposal.before, proposal.after))
-    return f"**Size** of SKILL.md: {before:,} characters before, {after:,} after ({after - before:+,})."
+    size = f"**Size** of SKILL.md: {before:,} characters before, {after:,} after ({after - before:+,})."
+    all_before, all_after = proposal.before.chars, proposal.after.chars
+    if all_after - all_before == after - before:
+        return size
+    return f"{size} All texts of the folder: {all_before:,} before, {all_after:,} after ({all_after - all_before:+,})."
 
 
 def versions(proposal: Proposal, facts: Facts) -> str:

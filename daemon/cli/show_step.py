@@ -23,7 +23,6 @@ from daemon.cli.show_parts import (
 from daemon.optimizer.report import edit_fates
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import SKILL_FILE
-from skills_repo.skill import SKILL_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,6 +6,7 @@ Invariant: a branch that is checked out is never moved, for its work tree would 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 
 from skills_repo import locks, objects
 from skills_repo.git import GitFailedError
@@ -32,7 +33,8 @@ def commit_edits(
         made = objects.write_commit(refs.git, onto, skill_path, before=before, change=change, author=author, when=when)
         commits.append(made)
         before = change.skill
-    _move(refs, head, parent, commits[-1], env=objects.identity(author, when))
+    argv = ("update-ref", "-m", "honed: commits", refs.branch, commits[-1], head or "0" * len(parent))
+    swap(refs, head, lambda: refs.git.run(*argv, env=objects.identity(author, when)))
     return tuple(commits)
 
 
@@ -93,18 +95,20 @@ def _check_shared(refs: Refs, skill_path: str, head: str | None) -> None:
             )
 
 
-def _move(refs: Refs, head: str | None, parent: str, new: str, *, env: dict[str, str], again: bool = True) -> None:
-    """The compare-and-swap: from the head that was seen (or from nothing) to the new commit."""
-    argv = ("update-ref", "-m", "honed: commits", refs.branch, new, head or "0" * len(parent))
+def swap(refs: Refs, head: str | None, move: Callable[[], object], *, again: bool = True) -> None:
+    """Let `move` move the branch from the head that was seen (None: there was no branch); what stops it has a name.
+
+    Raises `RefMovedError` if somebody moved it meanwhile.
+    """
     try:
-        refs.git.run(*argv, env=env)
+        move()
     except GitFailedError as error:
         now = refs.head()
         if now != head:
-            raise refs.moved(parent, now) from error
+            raise refs.moved(head, now) from error
         if locks.exists(refs):
             if again and locks.clear(refs):
-                return _move(refs, head, parent, new, env=env, again=False)
+                return swap(refs, head, move, again=False)
             raise locks.locked(refs) from error
         remedy = "rename the branch `honed`" if refs.exists("refs/heads/honed") else "is another git running?"
         raise RepositoryError(f"branch {refs.short} cannot be written: {error.stderr} ({remedy})") from error

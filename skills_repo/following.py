@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from skills_repo import log as logs
 from skills_repo import objects
+from skills_repo.committing import check_writable, swap
 from skills_repo.followed import Again, Followed, kept_ref, told
 from skills_repo.git import GitFailedError
-from skills_repo.history import Author, EditCommit, NotCommittedError, RepositoryError, SkillCommit
+from skills_repo.history import Author, EditCommit, NotCommittedError, SkillCommit
 from skills_repo.merging import merge
 from skills_repo.reading import changed_beside, read
 from skills_repo.refs import Refs
@@ -67,7 +68,7 @@ def follow(
     """
     if behind.waits:
         return Followed(behind.head, behind.theirs, behind.head, waits=behind.waits)
-    refs.check_free()
+    check_writable(refs, skill_path)
     made = _Replay(refs, skill_path, author, max_chars, unwanted, behind.theirs)
     if why := made.run(behind.commits):
         sentence = _sentence(refs, skill_path, behind.theirs, why)
@@ -196,12 +197,5 @@ def _move(refs: Refs, done: Followed, author: Author) -> None:
         rows.append(f"update {kept_ref(refs.branch, done.old)} {tag}\n")
     rows.append(f"update {refs.branch} {done.new} {done.old}\n")
     env = objects.identity(author, when)
-    try:
-        refs.git.run("update-ref", "-m", "honed: rebased", "--stdin", stdin="".join(rows).encode(), env=env)
-    except GitFailedError as error:
-        now = refs.head()
-        if now != done.old:
-            raise refs.moved(done.old, now) from error
-        raise RepositoryError(
-            f"branch {refs.short} cannot be moved: {error.stderr} (is another git running?)"
-        ) from error
+    argv = ("update-ref", "-m", "honed: rebased", "--stdin")
+    swap(refs, done.old, lambda: refs.git.run(*argv, stdin="".join(rows).encode(), env=env))

@@ -120,7 +120,7 @@ class SkillHistory(Protocol):
         """The commits of one step's phase (`message.PHASES`) on the branch, oldest first: empty if there are none."""
 
     async def log(self, limit: int = 50, at: str | None = None) -> tuple[SkillCommit, ...]:
-        """The newest commits that changed the skill, newest first: seen from `base()`, or from another commit or ref."""
+        """The newest commits that changed the skill, newest first: seen from `base()`, or another commit or ref."""
 
     async def commit(self, ref: str) -> SkillCommit:
         """One commit, whether it changed the skill or not."""

@@ -153,7 +153,8 @@ class Refs:
                 return rows[0].removeprefix("worktree ")
         return None
 
-    def moved(self, parent: str, now: str | None) -> RefMovedError:
-        """The error that says where the branch is instead of at `parent`."""
+    def moved(self, seen: str | None, now: str | None) -> RefMovedError:
+        """The error that says where the branch is instead of where it was seen."""
         at = "gone" if now is None else f"at {now[:12]}"
-        return RefMovedError(f"branch {self.short} is {at}, not at {parent[:12]}: somebody moved it (start from there)")
+        was = f", not at {seen[:12]}" if seen else ""
+        return RefMovedError(f"branch {self.short} is {at}{was}: somebody moved it (start from there)")

@@ -289,7 +289,7 @@ async def test_dying_before_the_branch_moves_leaves_no_trace_of_the_step(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(committing, "_move", die)
+        patch.setattr(committing, "swap", die)
         with pytest.raises(KeyboardInterrupt):
             committing.commit_edits(history._refs, SKILL_PATH, base, (a_change(NEW),), author=HONED, when=100)
     assert await history.base() == base

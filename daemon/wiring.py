@@ -22,12 +22,12 @@ from pydantic import SecretStr
 from daemon.budget.opening import day_alone, open_purse
 from daemon.budget.purse import Purse
 from daemon.budget.totals import Models, Payer, PricedModel
-from daemon.config import SIMULATED, Config, ModelSection, TargetSection
+from daemon.config import SIMULATED, Config, ConfigError, ModelSection, TargetSection
 from daemon.demo.server import SimulatedModel
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
-from daemon.optimizer.evaluate import trains
+from daemon.optimizer.scoring_run import trains
 from daemon.places import open_history, state_folder
 from daemon.preflight import impatient
 from daemon.redaction import register_secret
@@ -40,7 +40,7 @@ from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
 from daemon.setup.toolkit import ensure_toolkit
 from daemon.tasks.load import load_tasks
-from daemon.tasks.scorers.registry import needs_sandbox, score_task
+from daemon.tasks.scorers.registry import needs_judge, needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context
 from daemon.tasks.task import TaskSet
 from harnesses.chat import ChatHarness, ChatSettings
@@ -156,6 +156,7 @@ async def open_parts(
         stack.push_async_callback(journal.close)
         simulated = await _simulated(stack, target, config)
         upstream = upstream_of(target, simulated)
+        judge = _judge(stack, config, tasks, simulated)
         clients = [_client(stack, config.optimizer, simulated, hasty=hasty) for hasty in (False, True) if optimizer]
         models = models_of(config, target, optimizer=optimizer)
         budget = config.budget if optimizer else day_alone(config.budget)
@@ -169,7 +170,7 @@ async def open_parts(
         agent, canary = [await _harness(stack, target, one, sandbox, config) for one in (upstream, impatient(upstream))]
         rollouts = Rollouts(
             agent,
-            partial(score_task, context=Context(sandbox, scratch, limits_of(config))),
+            partial(score_task, context=Context(sandbox, scratch, limits_of(config), judge)),
             journal,
             attempts_folder=state / "attempts",
             workers=config.sandbox.workers,
@@ -178,6 +179,7 @@ async def open_parts(
                 max_turns=target.max_turns,
                 tries=config.train.attempt_tries,
                 image_digest=facts.image_digest if facts and target.harness != "chat" else "",
+                judge=f"{judge.provider}/{judge.model}" if judge else "",
             ),
             observer=observer,
             purse=purse,
@@ -229,8 +231,21 @@ def _client(
     return client
 
 
+def _judge(
+    stack: AsyncExitStack, config: Config, tasks: TaskSet, simulated: SimulatedModel | None
+) -> ModelClient | None:
+    """The model that judges rubrics, where a task has one; raises `ConfigError` if none is named then."""
+    if not any(map(needs_judge, tasks.tasks)):
+        return None
+    if config.judge is None:
+        msg = f"{config.file}: [judge] is missing, and a task has a rubric: add the section with provider and model"
+        raise ConfigError(msg)
+    return _client(stack, config.judge, simulated, hasty=False)
+
+
 async def _simulated(stack: AsyncExitStack, target: TargetSection, config: Config) -> SimulatedModel | None:
-    if not (is_simulated(target) or is_simulated(config.optimizer)):
+    sections = (target, config.optimizer, config.judge)
+    if not any(section is not None and is_simulated(section) for section in sections):
         return None
     return await stack.enter_async_context(SimulatedModel())
 

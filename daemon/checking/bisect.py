@@ -7,19 +7,16 @@ skill, is skipped. Results of equal content are read back, so most searches pay 
 from __future__ import annotations
 
 import asyncio
-import time
-import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
-from daemon.journal.records import RunRecord
-from daemon.optimizer.evaluate import EVALUATION
 from daemon.optimizer.gates.arms import Arm
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.gates.rule import TIE, GateRule
+from daemon.optimizer.scoring_run import EVALUATION, scoring_run
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import Task, TaskError, TaskSet
 from skills_repo.bisect import Word
@@ -71,19 +68,9 @@ class Searcher:
         if good == bad or not await self.history.is_ancestor(good, bad):
             raise RepositoryError(f"{bad[:12]} does not come after {good[:12]}: give --good an older commit")
         chosen = self._chosen(task)
-        run_id = f"e{uuid.uuid4().hex[:12]}"
-        await self.journal.open_run(
-            RunRecord(run_id, f"{EVALUATION}selection", self.history.skill_path, bad, "open", time.time())
-        )
-        try:
-            if self.purse is not None:
-                await self.purse.begin_run(run_id)
-            report = await self._search(good, bad, Selection(self.rollouts, chosen, run_id, self.rule))
-        except BaseException:
-            await self.journal.end_run(run_id, "failed")
-            raise
-        await self.journal.end_run(run_id, "done")
-        return report
+        named = f"{EVALUATION}selection"
+        async with scoring_run(self.journal, named, self.history.skill_path, bad, purse=self.purse) as run_id:
+            return await self._search(good, bad, Selection(self.rollouts, chosen, run_id, self.rule))
 
     def _chosen(self, task: str | None) -> Sequence[Task]:
         if task is None:

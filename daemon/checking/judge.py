@@ -6,20 +6,17 @@ an edit that changes nothing would be kept; a protected task that breaks is a lo
 
 from __future__ import annotations
 
-import time
-import uuid
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from daemon.budget.purse import Purse
 from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
-from daemon.journal.records import RunRecord
-from daemon.optimizer.evaluate import EVALUATION
 from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.gates.verdict import Pool, TaskRow, Verdict
+from daemon.optimizer.scoring_run import EVALUATION, scoring_run
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import TaskSet
 from skills_repo.skill import Skill
@@ -93,19 +90,9 @@ async def check(
     `path` is the skill's key in the journal, `commit` where `after` is. Raises `RunStopped` and `BudgetReached`; what
     was scored by then is kept.
     """
-    run_id = f"e{uuid.uuid4().hex[:12]}"
-    await journal.open_run(RunRecord(run_id, f"{EVALUATION}selection", path or after.name, commit, "open", time.time()))
-    try:
-        if purse is not None:
-            await purse.begin_run(run_id)
-        report = await judged(
-            Selection(rollouts, tasks.split("selection"), run_id, rule_of(train)), train, before, after
-        )
-    except BaseException:
-        await journal.end_run(run_id, "failed")
-        raise
-    await journal.end_run(run_id, "done")
-    return report
+    async with scoring_run(journal, f"{EVALUATION}selection", path or after.name, commit, purse=purse) as run_id:
+        selection = Selection(rollouts, tasks.split("selection"), run_id, rule_of(train))
+        return await judged(selection, train, before, after)
 
 
 def rule_of(train: TrainSection) -> GateRule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from daemon.optimizer.evaluate import trains
+from daemon.optimizer.scoring_run import trains
 from daemon.readback.costs import Cost, by_phase, of_step
 from sandboxes.gateway.policy import Usage
 

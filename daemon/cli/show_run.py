@@ -22,7 +22,7 @@ from daemon.cli.show_parts import (
     money,
     safe,
 )
-from daemon.optimizer.evaluate import trains
+from daemon.optimizer.scoring_run import trains
 from daemon.readback.costs import by_phase, of_step
 
 if TYPE_CHECKING:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daemon.budget.purse import Purse
 from daemon.config_train import TrainSection
 from daemon.journal.journal import Journal
-from daemon.journal.records import RunRecord
-from daemon.optimizer.evaluate import CALIBRATION
 from daemon.optimizer.gates.arms import Arm
 from daemon.optimizer.gates.measure import Measured, Selection
 from daemon.optimizer.gates.paired import PairedGate
@@ -20,6 +17,7 @@ from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.gates.simulate import false_accepts
 from daemon.optimizer.gates.strict import StrictGate
 from daemon.optimizer.gates.verdict import Pool
+from daemon.optimizer.scoring_run import CALIBRATION, scoring_run
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import Task
@@ -80,17 +78,9 @@ async def calibrate(
     """
     started = time.monotonic()
     rule = GateRule(train.gate_metric, train.mixed_weight, train.min_valid)
-    run_id = f"c{uuid.uuid4().hex[:12]}"
-    await journal.open_run(RunRecord(run_id, CALIBRATION, path or skill.name, "", "open", time.time()))
-    arm = Arm(skill, Selection(rollouts, tuple(tasks), run_id, rule))
-    try:
-        if purse is not None:
-            await purse.begin_run(run_id)
+    async with scoring_run(journal, CALIBRATION, path or skill.name, purse=purse) as run_id:
+        arm = Arm(skill, Selection(rollouts, tuple(tasks), run_id, rule))
         attempts = await arm.ask(range(trials), tasks)
-    except BaseException:
-        await journal.end_run(run_id, "failed")
-        raise
-    await journal.end_run(run_id, "done")
     seen = {task.id: arm.valid(task.id) for task in tasks if arm.valid(task.id)}
     strict, paired = await _accepts(seen, rule, train)
     values = {task.id: arm.values(task.id) for task in tasks}

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
-from daemon.journal.records import RunRecord
 from daemon.optimizer.gates.measure import Measured, measured
 from daemon.optimizer.gates.rule import GateRule
+from daemon.optimizer.scoring_run import EVALUATION, scoring_run
 from daemon.rollouts.result import TaskResult, paid
 from daemon.rollouts.rollouts import Rollouts
 from daemon.tasks.task import SealedError, Split, Task, TaskSet
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
-
-EVALUATION = "eval "
-"""The fingerprint of an evaluation begins so, the split follows."""
-CALIBRATION = "calibrate"
-"""The fingerprint of a calibration."""
-
-
-def trains(run: RunRecord) -> bool:
-    """It is a training; all others score a skill as it stands, and nobody goes on with them."""
-    return run.fingerprint != CALIBRATION and not run.fingerprint.startswith(EVALUATION)
 
 
 @dataclass(frozen=True)
@@ -71,17 +60,9 @@ async def evaluate(
     rule = rule or GateRule()
     started = time.monotonic()
     chosen = _tasks(tasks, split, reporting=reporting)
-    run_id = f"e{uuid.uuid4().hex[:12]}"
     name = skill.name if skill else ""
-    await journal.open_run(RunRecord(run_id, f"{EVALUATION}{split}", path or name, commit, "open", time.time()))
-    try:
-        if purse is not None:
-            await purse.begin_run(run_id)
+    async with scoring_run(journal, f"{EVALUATION}{split}", path or name, commit, purse=purse) as run_id:
         results = await rollouts.score(skill, chosen, run_id=run_id, trial=trial)
-    except BaseException:
-        await journal.end_run(run_id, "failed")
-        raise
-    await journal.end_run(run_id, "done")
     figures = measured(results, rule)
     return EvaluationReport(
         skill=name,

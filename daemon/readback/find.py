@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daemon.journal.journal import Journal, JournalError
 from daemon.journal.records import RunRecord
-from daemon.optimizer.evaluate import trains
+from daemon.optimizer.scoring_run import trains
 
 LATEST = "latest"
 

@@ -11,8 +11,8 @@ import pytest
 from daemon.checking.judge import CheckReport, check, judged, rule_of, unmeasured
 from daemon.config_train import TrainSection
 from daemon.journal.memory import MemoryJournal
-from daemon.optimizer.evaluate import trains
 from daemon.optimizer.gates.rule import GateRule
+from daemon.optimizer.scoring_run import trains
 from daemon.rollouts.attempt import AttemptSettings
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from daemon.cli.show_run import render_run
 from daemon.journal.memory import MemoryJournal
-from daemon.optimizer.evaluate import trains
+from daemon.optimizer.scoring_run import trains
 from daemon.readback.rebuild import LOST, REBUILT, Rebuilder, RebuiltRun
 from daemon.readback.run import RunView, read_run
 from skills_repo.edits import Edit, Op

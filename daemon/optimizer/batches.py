@@ -6,7 +6,7 @@ Every shuffle has a generator of its own, seeded by its place, so no phase can d
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ class StepPlan:
     last_of_epoch: bool = False
 
 
-def plan_steps(ids: Iterable[str], *, epochs: int, batch: int, accumulation: int, seed: int) -> tuple[StepPlan, ...]:
+def plan_steps(ids: Collection[str], *, epochs: int, batch: int, accumulation: int, seed: int) -> tuple[StepPlan, ...]:
     """Every step of a run: each epoch is one pass over all ids in its own order, ceil(ids / (batch x accumulation))."""
     steps: list[StepPlan] = []
     for epoch in range(1, epochs + 1):

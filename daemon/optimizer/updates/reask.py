@@ -39,6 +39,10 @@ MENDABLE = frozenset(
 """What is worth a second try: the rule behind the edit may be good, only its place or size is not."""
 
 
+_MOST_SHOWN = 24_000
+"""Characters of an edit's content that are sent back: more than any skill holds by default."""
+
+
 @dataclass(frozen=True)
 class Repaired:
     """The edits to apply, in their old order, and what it took."""
@@ -179,6 +183,12 @@ def _placed(edit: Edit, corrected: Corrected) -> Edit:
     return replace(edit, link="")
 
 
+def _cut(content: str) -> str:
+    """What is far too long is not paid for whole once more."""
+    more = len(content) - _MOST_SHOWN
+    return content if more <= 0 else f"{content[:_MOST_SHOWN]}… ({more} characters more)"
+
+
 def _shown(index: int, row: AppliedEdit) -> dict[str, Any]:
     """An edit with what became of it, for the prompt."""
     edit = row.edit
@@ -187,7 +197,7 @@ def _shown(index: int, row: AppliedEdit) -> dict[str, Any]:
         "op": str(edit.op),
         **told(edit),
         "target": edit.target,
-        "content": edit.content,
+        "content": _cut(edit.content),
         "status": str(row.status),
         "reason": f"{row.status.explanation} ({row.detail})" if row.detail else row.status.explanation,
     }

@@ -101,6 +101,13 @@ async def test_an_edit_left_out_of_the_corrections_is_skipped() -> None:
     assert found.notes == ("3/repair/0: edit 0 was sent back (target_missing) and is skipped (target_missing)",)
 
 
+async def test_what_is_far_too_long_is_not_sent_back_whole() -> None:
+    _, client = await run([Edit(Op.APPEND, content="x" * 1_000_000)], correction(0))
+    [request] = client.requests
+    assert len(user_text(request)) < 40_000
+    assert "(976000 characters more)" in user_text(request)
+
+
 async def test_only_what_missed_can_be_corrected_and_only_once() -> None:
     evil = correction(1, "- look", content="- evil")
     found, _ = await run([MISSED, GOOD], evil, correction(7), correction(-1), correction(0), correction(0, "- look"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from daemon.config_train import TrainSection
 from daemon.journal.records import RunRecord
@@ -17,7 +17,7 @@ from skills_repo.edits import Edit, EditLimits, Op, apply
 from skills_repo.fake import FakeSkillRepository
 from skills_repo.history import EditCommit
 from skills_repo.likeness import changes
-from skills_repo.rejected import RejectedCommit
+from skills_repo.rejected_fake import FakeRejectedEdits
 from tests.support.optimizer import (
     ScriptedOptimizer,
     World,
@@ -36,25 +36,11 @@ WHY = "Our ledger keeps four decimals."
 LIMITS = EditLimits(4)
 
 
-class Closed:
-    """Requests that people closed."""
-
-    def __init__(self, *rows: RejectedCommit) -> None:
-        self.rows = rows
-
-    async def keep(
-        self, name: str, parent: str, changes: tuple[EditCommit, ...], *, by: Literal["gate", "person"], when: float
-    ) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    async def keep_commits(self, name: str, commits: tuple[str, ...], *, reason: str, when: float) -> None:
-        raise NotImplementedError
-
-    async def all(self) -> tuple[RejectedCommit, ...]:
-        return self.rows
-
-    async def prune(self, *, older_than: float, most: int) -> tuple[str, ...]:
-        raise NotImplementedError
+async def closed(history: FakeSkillRepository, *commits: str) -> FakeRejectedEdits:
+    """The store after a person closed a request with these commits."""
+    kept = FakeRejectedEdits(history)
+    await kept.keep_commits("request-7", commits, reason=WHY, when=1.0)
+    return kept
 
 
 def proposing(content: str) -> ScriptedOptimizer:
@@ -119,24 +105,26 @@ async def test_a_request_that_was_closed_is_refused_like_a_revert_unless_it_was_
     made, history, commit = await trained(tmp_path)
     base = (await history.commit(commit)).parents[0]
     history.move_branch(base)
-    rows = [RejectedCommit(commit, base, by, WHY, 1.0) for by in ("person", "gate")]
-    closed = Closed(*rows)
-    assert await known(made, "r-gate", rejected=Closed(rows[1])) == (), "what the gate rejected is its own affair"
-    [one] = await known(made, "r-closed", rejected=closed)
+    by_gate = FakeRejectedEdits(history)
+    change = EditCommit(await history.read(commit), history.message(commit))
+    await by_gate.keep("r-1.1", base, (change,), by="gate", when=1.0)
+    assert await known(made, "r-gate", rejected=by_gate) == (), "what the gate rejected is its own affair"
+    kept = await closed(history, commit)
+    [one] = await known(made, "r-closed", rejected=kept)
     assert (one.commit, one.reason, one.by) == (commit, WHY, "")
     refusals = Refusals(Firewall.of(made.tasks), repeats=False, taken_back=(one,))
     skill = await history.read(base)
     told = refusals.edit(Edit(Op.APPEND, content=PARAPHRASE), skill, LIMITS, set())
     assert told == f"a person took it back: {WHY}"
     history.move_head(commit)
-    assert await known(made, "r-merged", rejected=closed) == ()
+    assert await known(made, "r-merged", rejected=kept) == ()
 
 
 async def test_a_run_keeps_to_what_it_knew_when_it_began(tmp_path: Path) -> None:
     made, history, commit = await trained(tmp_path)
     assert await known(made, "r-first") == ()
     await revert(history, commit)
-    assert await known(made, "r-first", rejected=Closed(RejectedCommit(commit, "", "person", WHY, 1.0))) == ()
+    assert await known(made, "r-first", rejected=await closed(history, commit)) == ()
     assert len(await known(made, "r-second")) == 1
 
 

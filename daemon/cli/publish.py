@@ -64,11 +64,23 @@ async def publish_with(config: Config, *, dry_run: bool = False) -> Published:
         return replace(done, token_from=publisher.token_from)
 
 
-async def check_publishing(config: Config) -> None:
-    """Raise what would keep a run's edits from being published, before anything is paid for them."""
-    if config.publish.mode != "branch":
-        async with open_publisher(config) as publisher:
-            await asyncio.to_thread(publisher.remote.address)
+async def check_publishing(config: Config, output: Output) -> None:
+    """Raise what would keep a run's edits from being published, before anything is paid for them.
+
+    Also learns which requests people have closed since, for the run to begin with; a forge that cannot be asked is
+    said, and the run goes on.
+    """
+    if config.publish.mode == "branch":
+        return
+    async with open_publisher(config) as publisher:
+        await asyncio.to_thread(publisher.remote.address)
+        try:
+            closed = await publisher.learn()
+        except (PublishError, RepositoryError, SkillError) as error:
+            output.warn(f"closed requests are not known: {error}; the run goes on without")
+            return
+        for one in closed:
+            output.say(f"a person closed {one.url}: its edits count as rejected ({one.reason or 'no reason given'})")
 
 
 async def publish_after(config: Config, output: Output) -> dict[str, Any]:

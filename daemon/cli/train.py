@@ -56,7 +56,7 @@ def train(
 
 async def _train(output: Output, file: Path, *, preflight: bool) -> int:
     config = load_config(file)
-    await check_publishing(config)
+    await check_publishing(config, output)
     async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)
         followed = followed_data(await parts.history.followed_to(report.base_commit))

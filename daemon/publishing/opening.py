@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from daemon.config import Config
-from daemon.places import open_history
+from daemon.places import open_history, open_rejected
 from daemon.publishing.facts import gather
 from daemon.publishing.token import model_keys, read_token
 from daemon.redaction import redact
@@ -43,6 +43,7 @@ async def open_publisher(config: Config) -> AsyncIterator[Publisher]:
             forge=forge,
             facts=facts,
             clean=redact,
+            rejected=open_rejected(config),
             token_from=token_from,
         )
     finally:

@@ -96,4 +96,5 @@ def _of_gh(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
 
 def model_keys(config: Config) -> frozenset[str]:
     """Variables that hold models' keys: nothing that publishing starts needs them."""
-    return frozenset({key_name(config.target), key_name(config.optimizer), "OPENAI_API_KEY", "ANTHROPIC_API_KEY"})
+    sections = [section for section in (config.target, config.optimizer, config.judge) if section is not None]
+    return frozenset({*map(key_name, sections), "OPENAI_API_KEY", "ANTHROPIC_API_KEY"})

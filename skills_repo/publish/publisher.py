@@ -17,14 +17,15 @@ from skills_repo.history import RepositoryError
 from skills_repo.publish.body import render
 from skills_repo.publish.facts import Facts
 from skills_repo.publish.forge import Forge, Request
-from skills_repo.publish.outcome import Outcome, Published, PublishState
+from skills_repo.publish.outcome import Outcome, Published, PublishState, Rejection
 from skills_repo.publish.proposal import Proposal
 from skills_repo.publish.push import Standing, explain
-from skills_repo.publish.rejections import read_rejections, turned_down
+from skills_repo.publish.rejections import keep_rejections, read_rejections, turned_down
 from skills_repo.publish.remote import Remote, RemoteMovedError
 from skills_repo.publish.requests import labels_for, write_request
 from skills_repo.publish.settings import PublishSettings
 from skills_repo.publish.situation import HEADS, Situation, look, look_here, note_published, propose
+from skills_repo.rejected import RejectedEdits
 from skills_repo.repository import SkillRepository
 
 _P = ParamSpec("_P")
@@ -47,6 +48,8 @@ class Publisher:
     clean: Callable[[str], str]
     """Takes secrets out of what is about to leave."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    rejected: RejectedEdits | None = None
+    """Where the edits of requests that people closed are kept for later runs; None: nowhere."""
     token_from: str = ""
     """Where the forge's token came from, in words; empty without a forge."""
 
@@ -58,6 +61,8 @@ class Publisher:
         seen = await self._look()
         proposal = None if seen.head is None or seen.merged else await self._propose(seen)
         if proposal is None or not proposal.commits:
+            if self.forge is not None and not dry_run:
+                await self._closed(seen, await self.forge.requests_of(seen.branch))
             return Published(Outcome.NOTHING, self._nothing(seen), seen.branch, seen.base_branch, seen.head or "")
         if seen.unshared:
             return replace(await self._told(proposal, PREVIEW_LIMIT), outcome=Outcome.STOPPED, reason=self._below(seen))
@@ -95,6 +100,25 @@ class Publisher:
             open=_open(requests),
             rejections=found,
         )
+
+    async def learn(self) -> tuple[Rejection, ...]:
+        """Keep what people turned down, for the next run; changes nothing else. Raises as `publish` does."""
+        if self.forge is None:
+            return ()
+        await self.history.base()
+        seen = await self._look()
+        return await self._closed(seen, await self.forge.requests_of(seen.branch))
+
+    async def _closed(
+        self, seen: Situation, requests: tuple[Request, ...], *, keep: bool = True
+    ) -> tuple[Rejection, ...]:
+        """The closed requests' edits and reasons; kept, so that later runs know them."""
+        assert self.forge is not None
+        found = await read_rejections(self.forge, requests, self._git, self.history, seen)
+        if self.rejected is not None and keep:
+            clean = [replace(one, reason=self.clean(one.reason)) for one in found]
+            await keep_rejections(self.rejected, self._git, clean, self.clock().timestamp())
+        return found
 
     async def _preview(self) -> Published:
         """What a request would say; asks nobody."""
@@ -137,7 +161,7 @@ class Publisher:
         told = await self._told(proposal, self.forge.body_limit)
         requests = await self.forge.requests_of(seen.branch)
         opened = _open(requests)
-        if opened is None and (ended := await self._ended(seen, proposal, requests)):
+        if opened is None and (ended := await self._ended(seen, proposal, requests, keep=not dry_run)):
             return replace(told, outcome=ended[0], reason=ended[1], request=ended[2])
         if stop := self._stop(seen):
             return replace(told, outcome=Outcome.STOPPED, reason=stop, request=opened)
@@ -147,22 +171,26 @@ class Publisher:
         return await write_request(self.forge, proposal, told, opened, dry_run=dry_run)
 
     async def _ended(
-        self, seen: Situation, proposal: Proposal, requests: tuple[Request, ...]
+        self, seen: Situation, proposal: Proposal, requests: tuple[Request, ...], *, keep: bool
     ) -> tuple[Outcome, str, Request] | None:
         """Why no other request is opened: this very state was merged, or a person turned its edits down."""
         for request in requests:
             if request.state == "merged" and request.head == seen.head:
                 return Outcome.NOTHING, f"{self._name(request)} was merged", request
-        assert self.forge is not None
-        found = await read_rejections(self.forge, requests, self._git, self.history, seen)
-        rejection = turned_down(found, proposal)
+        rejection = turned_down(await self._closed(seen, requests, keep=keep), proposal)
         if rejection is None:
             return None
         request = next(one for one in requests if one.number == rejection.number)
         said = f', saying "{rejection.reason}"' if rejection.reason else ""
         why = f"a person closed {self._name(request)}{said}: its edits are still on {seen.branch}"
-        remedy = "`honed revert` them and publish again, or open the request again"
+        remedy = f"take back with {self._reverts(rejection, proposal)}, then publish again, or open the request again"
         return Outcome.WAITING, f"{why} ({remedy})", request
+
+    def _reverts(self, rejection: Rejection, proposal: Proposal) -> str:
+        """The commands that take the rejected edits back."""
+        there = [commit.sha[:10] for commit in proposal.edits if commit.sha in rejection.edits]
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        return ", ".join(f"`honed revert {sha}`" for sha in there[::-1][:3]) + more
 
     async def _full(self) -> str:
         """The limit that is reached; empty if none is."""

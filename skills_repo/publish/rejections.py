@@ -12,6 +12,7 @@ from skills_repo.publish.forge import Forge, Request
 from skills_repo.publish.outcome import Rejection
 from skills_repo.publish.proposal import Proposal, commits_between, standing
 from skills_repo.publish.situation import Situation, contains, resolve
+from skills_repo.rejected import RejectedEdits
 from skills_repo.repository import SkillRepository
 
 MAX_REASON = 1_000
@@ -37,6 +38,20 @@ async def read_rejections(
             )
         )
     return tuple(found)
+
+
+async def keep_rejections(kept: RejectedEdits, git: Git, found: Sequence[Rejection], when: float) -> int:
+    """Remember them for later runs, those that are known already too: a kept set never changes; how many are kept.
+
+    Commits that are not here (another clone's) cannot be kept: that clone's honed does it.
+    """
+    count = 0
+    for one in reversed(found):
+        here = await asyncio.to_thread(lambda edits: tuple(sha for sha in edits if resolve(git, sha)), one.edits)
+        if here:
+            await kept.keep_commits(f"request-{one.number}", here, reason=one.reason, when=when)
+            count += 1
+    return count
 
 
 def turned_down(rejections: Sequence[Rejection], proposal: Proposal) -> Rejection | None:

@@ -17,9 +17,10 @@ from skills_repo.publish.proposal import Proposal
 from skills_repo.publish.publisher import Publisher
 from skills_repo.publish.remote import Remote
 from skills_repo.publish.settings import PublishSettings
+from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
 from skills_repo.skill import Skill
-from tests.support.skills import SKILL_PATH, a_repository, a_skill, git, history_of
+from tests.support.skills import HONED, SKILL_PATH, a_repository, a_skill, git, history_of
 
 BRANCH = "honed/xlsx"
 
@@ -91,7 +92,12 @@ def publisher(
     """Honed's publishing of that clone's skill; `more`: of the settings."""
     settings = PublishSettings(mode=mode or ("pull-request" if forge else "push"), **more)
     remote = Remote(work.folder, settings.remote, timeout_s, frozenset({"OPENAI_API_KEY"}))
-    return Publisher(work.history, settings, remote, forge, no_facts, lambda text: text)
+    return Publisher(work.history, settings, remote, forge, no_facts, lambda text: text, rejected=rejected_of(work))
+
+
+def rejected_of(work: Work) -> RejectedRefs:
+    """What was turned down there."""
+    return RejectedRefs(work.folder, SKILL_PATH, author=HONED)
 
 
 def refs(folder: Path, *, without: Sequence[str] = ()) -> dict[str, str]:

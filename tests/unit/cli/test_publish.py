@@ -26,21 +26,26 @@ def a_config(folder: Path, publish: str) -> Config:
 
 async def test_by_default_nobody_is_asked(tmp_path: Path) -> None:
     config = a_config(tmp_path, "")
-    await check_publishing(config)
+    await check_publishing(config, Output())
     assert (await publish_after(config, Output()))["outcome"] == "off"
 
 
-async def test_a_missing_remote_or_token_is_known_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = a_config(tmp_path, 'mode = "pull-request"')
+async def test_a_missing_remote_or_token_is_known_before_a_run_and_a_remote_that_is_away_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = a_config(tmp_path, 'mode = "pull-request"\nforge = "github"\napi_url = "http://127.0.0.1:9"')
     with pytest.raises(PublishError, match="there is no git remote origin"):
-        await check_publishing(config)
-    git(config.skill.repository, "remote", "add", "origin", "git@github.com:team/skills.git")
+        await check_publishing(config, Output())
+    git(config.skill.repository, "remote", "add", "origin", "ssh://git@127.0.0.1:9/team/skills.git")
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     monkeypatch.setattr("daemon.publishing.token.shutil.which", lambda *args, **more: None)  # no gh of this machine
     with pytest.raises(ConfigError, match="set the environment variable GITHUB_TOKEN"):
-        await check_publishing(config)
+        await check_publishing(config, Output())
     monkeypatch.setenv("GITHUB_TOKEN", "a-token-of-the-tests")
-    await check_publishing(config)
+    await check_publishing(config, Output())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "closed requests are not known: remote origin cannot be read" in said
+    assert "the run goes on without" in said
 
 
 async def test_what_goes_wrong_afterwards_is_said_and_the_run_stays_done(

@@ -17,7 +17,7 @@ from skills_repo.publish.outcome import Outcome
 from skills_repo.publish.publisher import Publisher
 from tests.support.forges import PROJECT, Fault, ForgeServer
 from tests.support.git_server import GitServer, clone
-from tests.support.publishing import BRANCH, Work, a_clone, publisher, refs
+from tests.support.publishing import BRANCH, Work, a_clone, publisher, refs, rejected_of
 from tests.support.skills import git
 
 
@@ -144,6 +144,53 @@ async def test_closing_it_rejects_its_edits_with_the_last_comment_as_the_reason(
     [rejection] = state.rejections
     assert (rejection.number, rejection.edits, rejection.author) == (1, (edit,), "reviewer")
     assert rejection.reason == "Our forms have no checkboxes. Fixes # 12 @ everyone"
+
+
+async def test_what_a_person_closed_is_kept_for_later_runs_and_kept_once(world: World) -> None:
+    await world.publish()
+    edit = world.work.head
+    world.forge.end(1, comment="Our forms have no checkboxes. Fixes #12")
+    assert (await world.publish(dry_run=True))[0] is Outcome.WAITING
+    assert await rejected_of(world.work).all() == (), "a dry run changes nothing"
+    remote = refs(world.bare)
+    _, reason = await world.publish()
+    assert f"take back with `honed revert {edit[:10]}`, then publish again" in reason
+    world.forge.comment(1, "and another word")
+    await world.publish()
+    [kept] = await rejected_of(world.work).all()
+    assert (kept.sha, kept.by, kept.reason) == (edit, "person", "Our forms have no checkboxes. Fixes # 12")
+    assert list(refs(world.work.folder, without=("refs/heads", "refs/honed/published", "refs/remotes"))) == [
+        "refs/honed/rejected/xlsx/request-1"
+    ]
+    assert refs(world.bare) == remote, "and never pushed"
+
+
+@pytest.mark.parametrize("how", ["publish", "learn"])
+async def test_a_person_who_closes_it_and_deletes_the_branch_is_understood(world: World, how: str) -> None:
+    """There is nothing left to publish, but much to learn: before the next run too."""
+    await world.work.accept("- and totals", step=2)
+    await world.publish()
+    edits = git(world.work.folder, "rev-list", "--reverse", f"main..{BRANCH}").split()
+    world.forge.end(1, comment="No.")
+    git(world.work.folder, "branch", "-q", "-D", BRANCH)
+    if how == "publish":
+        assert (await world.publish())[0] is Outcome.NOTHING
+    else:
+        one = world.publisher()
+        assert [found.number for found in await one.learn()] == [1]
+        assert one.forge is not None
+        await one.forge.close()
+    assert [(kept.sha, kept.reason) for kept in await rejected_of(world.work).all()] == [(sha, "No.") for sha in edits]
+
+
+async def test_another_clone_s_rejected_edits_are_left_to_it(world: World, tmp_path: Path) -> None:
+    await world.publish()
+    world.forge.end(1, comment="No.")
+    git(tmp_path, "clone", "-q", "--single-branch", "--branch", "main", world.url, str(tmp_path / "other"))
+    other, forge = Work(tmp_path / "other"), world.forge.forge()
+    assert [one.edits for one in await publisher(other, forge).learn()] == [(world.work.head,)]
+    await forge.close()
+    assert await rejected_of(other).all() == ()
 
 
 async def test_once_the_rejected_edit_is_reverted_a_new_request_may_be_opened(world: World) -> None:

@@ -58,7 +58,10 @@ def test_a_folder_counts_from_where_one_stands_or_from_the_top(project: Path) ->
     ("given", "words"),
     [
         ("twin", r"2 skills are called 'twin': name one by its folder \(a/twin, b/twin\)"),
-        ("nobody", r"there is no skill 'nobody' .*it has: a/twin, b/twin, skills/greeter, skills/xlsx, team/deep/pdf\)"),
+        (
+            "nobody",
+            r"there is no skill 'nobody' .*it has: a/twin, b/twin, skills/greeter, skills/xlsx, team/deep/pdf\)",
+        ),
         ("../p2/skills", "there is no skill"),
         ("", "there is no skill"),
         ("--upload-pack=x", "there is no skill"),

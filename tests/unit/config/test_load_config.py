@@ -242,3 +242,31 @@ def test_the_papers_mode_changes_defaults_alone(tmp_path: Path) -> None:
         20,
         True,
     )
+
+
+FILES = '[skill]\nreferences = true\neditable = ["SKILL.md", "assets/**/*.txt"]\nmax_reference_chars = 900'
+
+
+def test_other_files_are_edited_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    skill = _load(tmp_path, GOOD).skill
+    assert (skill.editable, skill.references, skill.max_reference_chars) == (("SKILL.md",), False, 20_000)
+    asked = _load(tmp_path, GOOD.replace("[skill]", FILES)).skill
+    assert (asked.editable, asked.references, asked.max_reference_chars) == (("SKILL.md", "assets/**/*.txt"), True, 900)
+
+
+@pytest.mark.parametrize("pattern", ["", "/etc/*", "../other/*", "a/../b", "a//b", "a\\\\b"])
+def test_no_glob_leaves_the_skills_folder(tmp_path: Path, pattern: str) -> None:
+    text = GOOD.replace("[skill]", f'[skill]\neditable = ["{pattern}"]')
+    assert _message(tmp_path, text).startswith(":2: [skill] editable must be relative paths or globs inside")
+
+
+@pytest.mark.parametrize("line", ["references = true", 'editable = ["references/*.md"]'])
+def test_other_files_need_patches_and_an_agent_that_opens_files(tmp_path: Path, line: str) -> None:
+    key = line.split(maxsplit=1)[0]
+    text = GOOD.replace("[skill]", f"[skill]\n{line}")
+    rewriting = text.replace("epochs = 2", 'update_mode = "rewrite"')
+    assert f':2: [skill] {key} needs [train] update_mode = "patch"' in _message(tmp_path, rewriting)
+    chat = text.replace('"codex"', '"chat"')
+    assert f':2: [skill] {key} needs [target] harness = "codex" or "claude-code"' in _message(tmp_path, chat)
+    _load(tmp_path, text)
+    _load(tmp_path, GOOD.replace('"codex"', '"chat"').replace("[skill]", '[skill]\neditable = ["SKILL.md"]'))

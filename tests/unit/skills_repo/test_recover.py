@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_repo.edits import Edit, EditLimits, Op, apply
+from skills_repo.edits import REFERENCE_OPS, Edit, EditLimits, Op, apply
 from skills_repo.history import Author, SkillCommit
 from skills_repo.log import describe
-from skills_repo.recover import failures, recovered
+from skills_repo.recover import failures, recovered, recovered_edit
 from skills_repo.skill import Skill
 from tests.support.history import step_message, with_lines
 
 START = with_lines("- one", "- two", "- three")
 LIMITS = EditLimits(budget=1, also=frozenset({Op.REWRITE, Op.SLOW_UPDATE}))
-WHY = {"rationale": "Cells were left empty by the agent, over and over again, in every second workbook it made."}
+WHY: dict[str, Any] = {
+    "rationale": "Cells were left empty by the agent, over and over again, in every second workbook it made."
+}
 
 
 def commit(edit: Edit, told: tuple[str, ...] = ()) -> SkillCommit:
@@ -66,6 +70,20 @@ def test_failures_come_back_whole() -> None:
 def test_cut_evidence_is_told_without_the_count_of_the_rest() -> None:
     edit = Edit(Op.APPEND, content="- x", evidence=tuple(f"t-{number}" for number in range(30)))
     assert recovered(commit(edit), "", "").evidence == edit.evidence[:20]
+
+
+def test_an_edit_of_another_file_is_read_in_that_file() -> None:
+    limits = EditLimits(1, references=True, also=REFERENCE_OPS)
+    path = "references/a.md"
+    create = Edit(Op.CREATE, "- two", "# A\n- x\n", "r", 2, ("t-1",), path, f"- see {path}")
+    made = apply(START, [create], limits).result
+    assert recovered_edit(commit(create), START, made) == create
+    change = Edit(Op.INSERT_AFTER, "- x", "- y", "r", file=path)
+    changed = apply(made, [change], limits).result
+    assert recovered_edit(commit(change), made, changed) == change
+    remove = Edit(Op.REMOVE, f"- see {path}", rationale="r", file=path)
+    assert recovered_edit(commit(remove), changed, apply(changed, [remove], limits).result) == remove
+    assert recovered_edit(commit(change), None, None).file == path
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.sampled_from([*map(str, Op), "nonsense", ""]))

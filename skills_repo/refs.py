@@ -82,7 +82,13 @@ class Refs:
 
     def head(self) -> str | None:
         """The branch's commit, if there is one."""
-        return self.resolve(self.branch) if self.exists(self.branch) else None
+        self.check()
+        try:
+            return self.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self.branch}^{{commit}}")
+        except GitFailedError as error:
+            if error.code == 1:
+                return None
+            raise
 
     def base(self) -> str:
         """The branch's commit if there is one, else HEAD's."""

@@ -59,8 +59,25 @@ def read_files(git: Git, commit: str, skill_path: str) -> tuple[FileAt, ...]:
 def _entries(git: Git, commit: str, skill_path: str) -> list[Entry]:
     entries = _rows(git, commit, skill_path)
     if not entries:
-        raise NotCommittedError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
+        raise _missing(git, commit, skill_path)
     return entries
+
+
+def _missing(git: Git, commit: str, skill_path: str) -> RepositoryError:
+    """Why there is nothing at the path: a link or a submodule on the way has nothing below it in this repository."""
+    place = ""
+    for part in skill_path.split("/"):
+        place = posixpath.join(place, part)
+        row = git.line("ls-tree", "--full-tree", commit, "--", place)
+        if row.startswith(_LINK_MODE):
+            target = git.line("cat-file", "blob", row.split()[2])
+            real = posixpath.normpath(posixpath.join(posixpath.dirname(place), target, skill_path[len(place) + 1 :]))
+            return RepositoryError(f"{place} at {commit[:12]} is a link to {target} (write {real} in [skill] path)")
+        if row.startswith("160000"):
+            inner = skill_path[len(place) + 1 :] or "its folder"
+            hint = f"name {place} in [skill] repository, and {inner} in [skill] path"
+            return RepositoryError(f"{place} at {commit[:12]} is a submodule, a repository of its own ({hint})")
+    return NotCommittedError(f"there is no folder {skill_path} at {commit[:12]} (commit it, or mend [skill] path)")
 
 
 def _rows(git: Git, commit: str, skill_path: str) -> list[Entry]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from skills_repo import objects
 from skills_repo.git import Git, GitFailedError
-from skills_repo.history import FileAt, RepositoryError
+from skills_repo.history import FileAt, NotCommittedError, RepositoryError
 from skills_repo.refs import Refs
 from skills_repo.skill import Skill, SkillError
 from skills_repo.validate import validate
@@ -26,9 +26,22 @@ def read(refs: Refs, skill_path: str, ref: str) -> Skill:
     """See `SkillHistory.read`."""
     commit = refs.resolve(ref)
     with _named_below(skill_path):
-        skill = objects.read_skill(refs.git, commit, skill_path)
+        try:
+            skill = objects.read_skill(refs.git, commit, skill_path)
+        except NotCommittedError as error:
+            raise _only_on_head(refs, skill_path, commit) or error from error
         validate(skill)
     return skill
+
+
+def _only_on_head(refs: Refs, skill_path: str, commit: str) -> RepositoryError | None:
+    """The error for a folder that honed's branch lacks, where HEAD has it."""
+    if commit != refs.head() or not refs.git.fields(["ls-tree", "-z", refs.resolve("HEAD"), "--", f"{skill_path}/"]):
+        return None
+    return RepositoryError(
+        f"there is no folder {skill_path} on branch {refs.short}, which is the one used, but on HEAD"
+        f" (merge HEAD into it, or `git branch -D {refs.short}` to start from HEAD)"
+    )
 
 
 def files(refs: Refs, skill_path: str, ref: str) -> tuple[FileAt, ...]:

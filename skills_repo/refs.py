@@ -6,6 +6,7 @@ Invariants: nothing is written; refs and ids that reach git have been checked ag
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -111,6 +112,15 @@ class Refs:
         if self.git.line("rev-parse", "--is-shallow-repository") == "true":
             raise RepositoryError(f"{self.root} is a shallow clone: its history is cut (run `git fetch --unshallow`)")
         return False
+
+    def remedy(self, skill_path: str) -> str:
+        """What may mend a command of git's that failed."""
+        try:
+            self.git.run("config", "--get-regexp", r"^remote\..*\.promisor$")
+        except GitFailedError:
+            return "run `git fsck` there if this persists"
+        command = f"git log --all --patch -- {shlex.quote(skill_path)} > /dev/null"
+        return f"it is a partial clone, and honed uses no credentials of yours: fetch what is missing with `{command}`"
 
     def check_free(self) -> None:
         """Raise `RepositoryError` if a work tree has the branch checked out or rebases it, or if it is another's."""

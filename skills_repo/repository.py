@@ -146,7 +146,8 @@ class SkillRepository:
         try:
             return await asyncio.to_thread(work, *args, **kwargs)
         except GitFailedError as error:
-            raise RepositoryError(f"{self.root}: {error} (run `git fsck` there if this persists)") from error
+            remedy = await asyncio.to_thread(self._refs.remedy, self.skill_path)
+            raise RepositoryError(f"{self.root}: {error} ({remedy})") from error
         except OSError as error:
             where = error.filename or self.root
             raise RepositoryError(f"{where}: {error.strerror or error} (check rights and free space)") from error

@@ -20,6 +20,7 @@ ADVISED_LINES = 500
 ADVISED_CHARS = 20_000
 """About 5,000 tokens: what the specification recommends for the body."""
 KNOWN_KEYS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+_LFS = b"version https://git-lfs.github.com/spec/"
 _LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 
 
@@ -35,7 +36,7 @@ def validate(skill: Skill) -> tuple[str, ...]:
     region = guarded.find(text)
     if region is not None and region.start < len(parts.head):
         raise SkillError("the guarded region is inside the frontmatter", remedy="move it to the body")
-    return (*warnings, *_advise_body(skill, text, parts.body))
+    return (*warnings, *_advise_body(skill, text, parts.body), *_advise_files(skill))
 
 
 def _error(front: frontmatter.Frontmatter, key: str, what: str, remedy: str) -> SkillError:
@@ -128,3 +129,8 @@ def _advise_body(skill: Skill, text: str, body: str) -> list[str]:
         warnings.append(f"{SKILL_FILE}:{hidden[0]}: hidden character {hidden[1]}")
     targets = sorted(target for target in set(_LINK.findall(body)) if posixpath.normpath(target) not in skill.files)
     return warnings + [f"{SKILL_FILE}: links to `{target}`, which is not in the folder" for target in targets]
+
+
+def _advise_files(skill: Skill) -> list[str]:
+    pointers = [path for path, data in skill.files.items() if data.startswith(_LFS)]
+    return [f"{path}: is kept by Git LFS; agents get the pointer, not what it stands for" for path in pointers]

@@ -10,7 +10,7 @@ import pytest
 from skills_repo.history import RepositoryError
 from skills_repo.repository import SkillRepository
 from skills_repo.skill import SkillError
-from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay
+from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay, skill_text
 
 NEW = a_skill("\n- new\n")
 
@@ -108,6 +108,43 @@ async def test_what_cannot_be_read_is_named_with_its_remedy(
     with pytest.raises(RepositoryError, match=said) as raised:
         await history_of(folder).read("HEAD")
     assert "\n" not in str(raised.value)
+
+
+async def test_a_path_that_goes_through_a_link_or_a_submodule_is_told_where_it_leads(tmp_path: Path) -> None:
+    folder = a_repository(tmp_path / "r")
+    (folder / ".claude").mkdir()
+    (folder / ".claude/skills").symlink_to("../team/skills")
+    git(folder, "add", "-A")
+    head = git(folder, "rev-parse", "HEAD").strip()
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{head},vendor")
+    git(folder, "commit", "-qm", "Ways to the skill")
+    through = SkillRepository(folder, ".claude/skills/xlsx", author=HONED)
+    with pytest.raises(RepositoryError, match=rf"is a link to \.\./team/skills \(write {SKILL_PATH} in \[skill\] path"):
+        await through.read("HEAD")
+    inside = SkillRepository(folder, "vendor/skills/xlsx", author=HONED)
+    with pytest.raises(RepositoryError, match=r"is a submodule.*name vendor in .*, and skills/xlsx in \[skill\] path"):
+        await inside.read("HEAD")
+
+
+async def test_a_folder_that_only_head_has_is_told(tmp_path: Path) -> None:
+    folder = a_repository(tmp_path / "r")
+    git(folder, "branch", "honed/new")
+    lay(folder / "team/skills/new", {"SKILL.md": skill_text("\n- one\n", name="new").encode()})
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "A new skill")
+    history = SkillRepository(folder, "team/skills/new", author=HONED)
+    assert await history.read("HEAD")
+    with pytest.raises(RepositoryError, match=r"on branch honed/new, .*but on HEAD \(merge HEAD into it"):
+        await history.read(await history.base())
+
+
+async def test_a_partial_clone_whose_remote_is_gone_says_so(tmp_path: Path) -> None:
+    folder = a_repository(tmp_path / "r")
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{folder}", str(tmp_path / "part"))
+    folder.rename(tmp_path / "gone")
+    with pytest.raises(RepositoryError, match=rf"partial clone.*`git log .* -- {SKILL_PATH} > /dev/null`"):
+        await history_of(tmp_path / "part").read("HEAD")
 
 
 @pytest.mark.parametrize(

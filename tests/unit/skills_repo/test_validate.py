@@ -112,3 +112,9 @@ def test_a_fresh_skill_is_valid_and_says_what_it_was_told(description: str) -> N
     assert skill.text.endswith("---\n\n# pdf-forms\n")
     assert "\r" not in skill.text
     assert not skill.files["SKILL.md"].startswith(b"\xef\xbb\xbf")
+
+
+def test_a_file_that_is_kept_elsewhere_is_warned_of() -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12345\n"
+    warnings = validate(from_files("xlsx", {"SKILL.md": skill_text("\n- one\n").encode(), "assets/model": pointer}))
+    assert warnings == ("assets/model: is kept by Git LFS; agents get the pointer, not what it stands for",)

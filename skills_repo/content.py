@@ -13,6 +13,7 @@ from skills_repo.edit import PATCH_OPS, REFERENCE_OPS, Edit, EditLimits, EditSta
 from skills_repo.hidden import find_hidden
 from skills_repo.skill import SKILL_FILE
 
+MAX_FILE_NAME = 1_000
 _FRONTMATTER = re.compile(
     r"\s*(?:```[\w-]*[ \t]*\n\s*)?---[ \t]*\n(?P<yaml>(?:(?!---[ \t]*(?:\n|\Z)).*\n)*)---[ \t]*(?:\n|\Z)"
 )
@@ -41,6 +42,8 @@ def check_form(edit: Any, limits: EditLimits) -> None:
 
 
 def _check_parts(edit: Edit) -> None:
+    if len(edit.file) > MAX_FILE_NAME:
+        raise RefusedError(EditStatus.MALFORMED, f"file has more than {MAX_FILE_NAME} characters")
     if edit.op in (Op.INSERT_AFTER, Op.REPLACE, Op.DELETE) and not edit.target.strip():
         raise RefusedError(EditStatus.MALFORMED, f"{edit.op} needs a target")
     if edit.op in (Op.APPEND, Op.INSERT_AFTER, Op.CREATE) and not edit.content.strip():

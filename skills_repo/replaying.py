@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from skills_repo.edit import PATCH_OPS, Edit, EditLimits, EditStatus
+from skills_repo.edit import PATCH_OPS, REFERENCE_OPS, Edit, EditLimits, EditStatus
 from skills_repo.edits import apply
 from skills_repo.history import SkillCommit
 from skills_repo.likeness import changes, folded
 from skills_repo.merging import merge
-from skills_repo.recover import recovered
+from skills_repo.recover import recovered_edit
+from skills_repo.references import broken_rule
 from skills_repo.skill import MAX_BYTES, SKILL_FILE, Skill, SkillError
 from skills_repo.validate import validate
 
@@ -38,15 +39,14 @@ def replay(commit: SkillCommit, before: Skill, after: Skill, onto: Skill, *, max
     if _stands(before, after, onto):
         raise DroppedError(STANDS)
     merged = merge(before.files, onto.files, after.files)
-    if not merged.conflicts:
-        return _merged(onto, merged.files, max_chars)
-    edit = recovered(commit, before.text, after.text)
-    paths = {
-        path for path in before.files.keys() | after.files.keys() if before.files.get(path) != after.files.get(path)
-    }
-    if edit.op not in PATCH_OPS or paths != {SKILL_FILE} or not (edit.target or edit.content):
-        raise DroppedError("a person changed what it changed")
-    return _applied(edit, onto, max_chars)
+    edit = recovered_edit(commit, before, after)
+    if merged.conflicts:
+        return _applied(edit, before, after, onto, max_chars)
+    skill = _merged(onto, merged.files, max_chars)
+    broken = broken_rule(onto, skill) if edit.op in REFERENCE_OPS else None
+    if broken is not None:
+        raise DroppedError(broken[1])
+    return skill
 
 
 def again(message: str, *, base: str, commit: str) -> str:
@@ -71,8 +71,25 @@ def _lines(skill: Skill) -> frozenset[str]:
     return frozenset(folded(line) for text in texts for line in text.split("\n"))
 
 
-def _applied(edit: Edit, onto: Skill, max_chars: int) -> Skill:
-    applied = apply(onto, [edit], EditLimits(1, max_chars, max_edit_chars=MAX_BYTES))
+def _applied(edit: Edit, before: Skill, after: Skill, onto: Skill, max_chars: int) -> Skill:
+    """By the edit's own anchor; only what was one edit of its file (a reference's: and of its link) can be."""
+    paths = {
+        path for path in before.files.keys() | after.files.keys() if before.files.get(path) != after.files.get(path)
+    }
+    own = {edit.file, SKILL_FILE} if edit.op in REFERENCE_OPS else {edit.file}
+    if edit.op not in PATCH_OPS | REFERENCE_OPS or not paths <= own or not (edit.target or edit.content):
+        raise DroppedError("a person changed what it changed")
+    limits = EditLimits(
+        1,
+        max_chars,
+        max_edit_chars=MAX_BYTES,
+        editable=(edit.file,),
+        references=edit.op in REFERENCE_OPS,
+        max_reference_chars=MAX_BYTES,
+        max_link_chars=MAX_BYTES,
+        also=REFERENCE_OPS,
+    )
+    applied = apply(onto, [edit], limits)
     if not applied.stages:
         [row] = applied.report.rows
         raise DroppedError(GONE.get(row.status, row.status.explanation.rstrip(".").lower()))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skills_repo.curve import curves
-from skills_repo.edits import Edit, EditLimits, Op, apply
+from skills_repo.edits import REFERENCE_OPS, Edit, EditLimits, Op, apply
 from skills_repo.followed import Followed
 from skills_repo.history import EditCommit, RepositoryError
 from skills_repo.repository import SkillRepository
@@ -22,7 +22,7 @@ DATES = Edit(Op.INSERT_AFTER, target="- Copy dates.", content="- Write dates as 
 SUMS = Edit(Op.REPLACE, target="- Add them up.", content="- Add them up twice.")
 END = Edit(Op.APPEND, content="- Save the file.")
 GUIDE = Edit(Op.SLOW_UPDATE, content="Read the task twice.")
-LIMITS = EditLimits(1, also=frozenset({Op.SLOW_UPDATE, Op.REWRITE}))
+LIMITS = EditLimits(1, references=True, also=REFERENCE_OPS | {Op.SLOW_UPDATE, Op.REWRITE})
 
 
 class Place:
@@ -324,3 +324,43 @@ async def test_in_a_bare_repository_and_in_sha256(tmp_path: Path) -> None:
     assert done is not None
     assert [bool(one.new) for one in done.edits] == [True]
     assert isinstance(await bare.read(done.new), Skill)
+
+
+FORMS = "references/forms.md"
+CREATE = Edit(Op.CREATE, "- Copy dates.", "# Forms\n\n- Fill all.", file=FORMS, link=f"- Forms: {FORMS}.")
+FILL = Edit(Op.REPLACE, "- Fill all.", "- Fill all, then check.", file=FORMS)
+
+
+async def test_a_reference_follows_with_its_link_and_with_what_was_written_in_it(tmp_path: Path) -> None:
+    place = Place(tmp_path / "repo")
+    await place.step(CREATE, FILL)
+    place.person(BODY.replace("- Copy dates.", "- Copy dates.\n- Mine, at the same place."))
+    done = await place.followed()
+    assert [edit.why for edit in done.edits] == ["", ""]
+    skill = await place.history.read(await place.history.base())
+    assert skill.files[FORMS] == b"# Forms\n\n- Fill all, then check.\n"
+    assert f"- Copy dates.\n- Forms: {FORMS}.\n- Mine, at the same place.\n" in skill.text
+
+
+async def test_a_reference_whose_place_is_gone_is_dropped_with_all_that_hangs_on_it(tmp_path: Path) -> None:
+    place = Place(tmp_path / "repo")
+    await place.step(CREATE, FILL, SUMS)
+    place.person(BODY.replace("- Copy dates.", "- Type dates anew."))
+    done = await place.followed()
+    assert [edit.why for edit in done.edits] == ["its place is gone", "the skill has no such file", ""]
+    skill = await place.history.read(await place.history.base())
+    assert set(skill.files) == {"SKILL.md"}
+    assert FORMS not in skill.text
+
+
+async def test_a_reference_that_a_person_names_elsewhere_meanwhile_is_not_removed(tmp_path: Path) -> None:
+    place = Place(tmp_path / "repo")
+    body = BODY + f"\n# Forms\n\n- See {FORMS}.\n"
+    lay(place.folder / SKILL_PATH, {**a_skill(body).files, FORMS: b"# Forms\n"})
+    git(place.folder, "add", "-A")
+    git(place.folder, "commit", "-q", "-m", "A reference of ours")
+    await place.step(Edit(Op.REMOVE, file=FORMS))
+    place.person(body.replace("- Copy dates.", f"- Copy dates, as in {FORMS}."))
+    done = await place.followed()
+    assert [edit.why for edit in done.edits] == [f"SKILL.md would name {FORMS}, which is not there"]
+    assert FORMS in (await place.history.read(await place.history.base())).files

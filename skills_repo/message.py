@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import quote
 
 from skills_repo.convention import DEFAULT, Convention
 from skills_repo.edits import REFERENCE_OPS, Edit, Op
@@ -218,7 +219,7 @@ def _trailers(note: EditNote) -> list[tuple[str, str]]:
         ("Honed-Skill", _value(note.skill)),
         ("Honed-Base", _value(note.base)),
         ("Honed-Op", _value(note.edit.op)),
-        ("Honed-File", _value(note.edit.file) if note.edit.file != SKILL_FILE else ""),
+        ("Honed-File", quote(_value(note.edit.file)) if note.edit.file != SKILL_FILE else ""),
         ("Honed-Gate", f"{note.ruling} {_figures(note.gate)}"),
         ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
         ("Honed-Target", _value(note.target)),

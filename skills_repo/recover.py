@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import replace
+from urllib.parse import unquote
 
 from skills_repo import guarded, rewriting
 from skills_repo.edits import REFERENCE_OPS, Edit, Op
@@ -22,7 +23,7 @@ _SUPPORT = re.compile(r"^(\d{1,4}) reflections asked for it\.$", re.MULTILINE)
 
 def recovered_edit(commit: SkillCommit, before: Skill | None, after: Skill | None) -> Edit:
     """The edit of one of honed's commits, in whatever file, between the skill before and after it (None: not known)."""
-    file = commit.trailers.get("Honed-File", SKILL_FILE)
+    file = unquote(commit.trailers.get("Honed-File", SKILL_FILE))
     old, new = (_text(skill, file) for skill in (before, after))
     edit = replace(recovered(commit, old, new), file=file)
     if edit.op not in REFERENCE_OPS:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from skills_repo.edits import Edit, Op
 from skills_repo.hidden import find_hidden
+from skills_repo.history import Author
+from skills_repo.log import describe
 from skills_repo.message import EditNote, GateFigures, compose, neutral, parse_trailers, step_of
+from skills_repo.recover import recovered_edit
 
 EDIT = Edit(
     Op.APPEND,
@@ -209,6 +212,26 @@ def test_every_operation_has_a_subject_of_its_own_and_is_named_in_the_trailers(o
     assert not message.startswith("skill(xlsx): edit")
     assert parse_trailers(message)["Honed-Op"] == op.value
     assert max(map(len, message.splitlines()[0:1])) <= 72
+
+
+def test_another_file_is_named_in_body_and_trailers_and_skill_md_is_not() -> None:
+    file = "references/forms.md"
+    message = compose(replace(NOTE, edit=replace(EDIT, file=file)))
+    assert f"\n\nOf the skill's file {file}.\n\n" in message
+    assert parse_trailers(message)["Honed-File"] == file
+    assert "Honed-File" not in compose(NOTE)
+    assert "file" not in compose(NOTE)
+    for op, verb in ((Op.CREATE, "create"), (Op.REMOVE, "remove")):
+        subject = compose(replace(NOTE, edit=replace(EDIT, op=op, file=file))).splitlines()[0]
+        assert subject == f'skill(xlsx): {verb} "{file}"'
+
+
+def test_a_hostile_file_name_means_nothing_to_a_forge_and_comes_back() -> None:
+    file = "references/fixes #1 @team [skip ci] 100% é.md"
+    message = compose(replace(NOTE, edit=replace(EDIT, file=file)))
+    assert not re.search(r"#1|@team|\[skip ci\]", message)
+    commit = describe("a" * 40, "b" * 40, Author("h", "h"), 1.0, message)
+    assert recovered_edit(commit, None, None).file == file
 
 
 def test_a_rewrites_subject_says_what_it_is_for() -> None:

@@ -126,6 +126,8 @@ class GitSection(Section):
 
     author_name: str = "honed"
     author_email: str = "honed@localhost"
+    sign: Literal["auto", "never", "always"] = "auto"
+    """Sign commits: where git's own configuration asks for it and the key is there; never; or not commit at all."""
     keep_rejected: int = Field(default=100, ge=0)
     """Rejected candidates that are kept, the newest; 0: none."""
     keep_rejected_days: float = Field(default=90.0, ge=0)

@@ -77,6 +77,7 @@ model = {optimizer_model}
 # Whose name commits carry.
 # author_name = "honed"
 # author_email = "honed@localhost"
+# sign = "auto"           # where git's own configuration asks for it; "never", "always"
 
 [publish]
 # Whether accepted edits leave this machine: "branch" (nothing does), "push", "pull-request" or "direct".

@@ -8,6 +8,7 @@ from daemon.config import Config
 from skills_repo.history import Author
 from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
+from skills_repo.signing import Signer
 
 
 def state_folder(config: Config) -> Path:
@@ -16,8 +17,9 @@ def state_folder(config: Config) -> Path:
 
 
 def author_of(config: Config) -> Author:
-    """Whose name commits carry."""
-    return Author(config.git.author_name, config.git.author_email)
+    """Whose name commits carry, and how they are signed."""
+    signer = Signer(config.skill.repository, config.git.sign)
+    return Author(config.git.author_name, config.git.author_email, signer)
 
 
 def open_history(config: Config) -> SkillRepository:

@@ -52,6 +52,16 @@ class GitFailedError(Exception):
         self.stderr = stderr
 
 
+def command(*argv: str) -> list[str]:
+    """`git <argv>` with the settings that hold in every call."""
+    return ["git", "--no-pager", *[part for setting in _SETTINGS for part in ("-c", setting)], *argv]
+
+
+def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The whole environment of a call, `env` on top of what holds in every one."""
+    return {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **(env or {})}
+
+
 class Git:
     """Runs git in one folder. Blocking: call it from a thread."""
 
@@ -60,14 +70,12 @@ class Git:
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
         """Standard output of `git <argv>`; raises `GitFailedError`, or `RepositoryError` if git cannot run at all."""
-        command = ["git", "--no-pager", *[part for setting in _SETTINGS for part in ("-c", setting)], *argv]
-        environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **(env or {})}
         try:
             done = subprocess.run(
-                command,
+                command(*argv),
                 cwd=self.folder,
                 input=stdin,
-                env=environment,
+                env=environment(env),
                 capture_output=True,
                 timeout=TIMEOUT_S,
                 check=False,

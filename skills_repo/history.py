@@ -7,7 +7,7 @@ saw it, and only once every commit exists.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from skills_repo.skill import Skill
@@ -25,12 +25,25 @@ class RefMovedError(RepositoryError):
     """Somebody else moved the branch: read it again and start from there."""
 
 
+class SignsCommits(Protocol):
+    """Who can sign commits in one repository. Blocking."""
+
+    def commit_tree(self, tree: str, parent: str, message: bytes, who: Mapping[str, str]) -> str | None:
+        """Make a signed commit object of a tree and give its id; None: it is to be made unsigned.
+
+        `who` is the environment that says who commits and when. Raises `RepositoryError` where there must be a
+        signature and can be none.
+        """
+
+
 @dataclass(frozen=True)
 class Author:
     """Whose name commits carry, as author and committer."""
 
     name: str
     email: str
+    signer: SignsCommits | None = field(default=None, compare=False, repr=False)
+    """None: commits are not signed."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ class SkillHistory(Protocol):
         """The commits of one step's phase (`message.PHASES`) on the branch, oldest first: empty if there are none."""
 
     async def log(self, limit: int = 50, at: str | None = None) -> tuple[SkillCommit, ...]:
-        """The newest commits that changed the skill, newest first: seen from `base()`, or another commit or ref."""
+        """The newest commits that changed the skill, newest first: from `base()`, or another commit or ref."""
 
     async def commit(self, ref: str) -> SkillCommit:
         """One commit, whether it changed the skill or not."""

@@ -138,8 +138,9 @@ def write_commit(
     while path:
         path, name = posixpath.split(path)
         tree = _replace_entry(git, f"{parent}:{path}", name, tree)
-    stdin = change.message.encode("utf-8", "replace")
-    return git.line("commit-tree", tree, "-p", parent, "-F", "-", stdin=stdin, env=identity(author, when))
+    stdin, who = change.message.encode("utf-8", "replace"), identity(author, when)
+    signed = author.signer.commit_tree(tree, parent, stdin, who) if author.signer else None
+    return signed or git.line("commit-tree", tree, "-p", parent, "-F", "-", stdin=stdin, env=who)
 
 
 def identity(author: Author, when: float) -> dict[str, str]:

@@ -50,7 +50,7 @@ class RejectedRefs:
         """`root` is the repository's top folder, `skill_path` the skill's folder in it."""
         self._skill_path = skill_path.rstrip("/")
         self._name = posixpath.basename(self._skill_path)
-        self._author = author
+        self._author = replace(author, signer=None)  # what nobody merges is not vouched for
         self._git = Git(root.absolute())
         self._refs = Refs(self._git, f"refs/heads/honed/{self._name}")
         self._below = f"refs/honed/rejected/{self._name}/"

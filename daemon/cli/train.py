@@ -27,6 +27,7 @@ from daemon.optimizer.report import BeforeAfter, RunReport
 from daemon.optimizer.settings import Knobs
 from daemon.optimizer.starting import given_skill
 from daemon.preflight import check_optimizer, check_target
+from daemon.setup.check_signing import refuse_unsigned
 from daemon.wiring import Parts, open_parts
 from skills_repo.history import RepositoryError
 from skills_repo.skill import Skill, SkillError
@@ -75,6 +76,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     # What would stop the first commit, or make it wrong, is said before anything is paid.
     await refuse_dirty(parts)
     await parts.history.check_writable()
+    await refuse_unsigned(parts.config)
     training = await _training(parts)
     if await follow_people(training, parts.history, parts.config, output):
         training = await _training(parts)

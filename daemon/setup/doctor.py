@@ -12,6 +12,7 @@ from daemon.publishing.check import publish_check
 from daemon.setup.check import Check, can_run, guarded
 from daemon.setup.check_gateway import gateway_check
 from daemon.setup.check_provider import provider_check
+from daemon.setup.check_signing import signing_check
 from daemon.setup.checks_job import key_check, repository_check, state_check, tasks_check
 from daemon.setup.checks_machine import (
     cli_check,
@@ -104,6 +105,7 @@ async def _job_rows(config: Config, *, online: bool) -> tuple[list[Check], TaskS
     sections = {"target": config.target, "optimizer": config.optimizer}
     work: list[tuple[str, Awaitable[Check]]] = [
         ("repository", repository_check(config)),
+        ("signing", signing_check(config)),
         ("tasks", tasks()),
         ("state", state_check(config)),
         ("publish", publish_check(config, online=online)),

@@ -125,7 +125,7 @@ async def test_everything_there(project: Path, home: Path, machine: FakeMachine)
     checks = await run_checks(project, home=home, machine=machine)
     assert [check.name for check in checks] == [
         *("config", "python", "git", "engine", "image", "codex", "claude-code", "gateway", "disk"),
-        *("repository", "tasks", "state", "publish", "key target", "key optimizer"),
+        *("repository", "signing", "tasks", "state", "publish", "key target", "key optimizer"),
     ]
     assert {check.name: (check.detail, check.remedy) for check in checks if check.state != "ok"} == {}
     assert can_run(checks)

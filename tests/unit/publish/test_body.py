@@ -80,6 +80,27 @@ def test_a_reviewer_finds_everything_in_its_place() -> None:
     assert "look closely" not in body
 
 
+def test_a_reference_is_named_with_its_edit_and_weighed_with_the_folder() -> None:
+    path = "references/forms.md"
+    create = Edit(Op.CREATE, content="# Forms", file=path, link=f"- {path}")
+    change = Edit(Op.REPLACE, target="- a", content="- b", file=path)
+    before = a_skill()
+    after = before.with_text(before.text + f"- {path}\n").with_file(path, b"# Forms\n")
+    commits = [
+        commit(edit_commit(after, step=step, edit=edit).message, sha * 40)
+        for step, edit, sha in ((1, create, "a"), (2, change, "c"), (3, Edit(Op.APPEND, content="- x"), "d"))
+    ]
+    body = render(a_proposal(*commits, before=before, after=after), FACTS, 65_000)
+    assert f"(step 2, `replace` in `{path}`)" in body
+    assert "(step 3, `append`)" in body
+    assert f"+++ b/{path}" in body
+    assert re.search(r"All texts of the folder: [\d,]+ before, [\d,]+ after \(\+30\)\.", body)
+    block = read_block(body)
+    assert block is not None
+    assert [row.get("file") for row in block["edits"]] == [path, path, None]
+    assert "All texts of the folder" not in render(a_proposal(), FACTS, 65_000)
+
+
 def test_one_step_tells_its_error_and_one_trial_is_called_one() -> None:
     message = edit_commit(a_skill()).message
     assert "(+0.250), standard error 0.050.**" in render(a_proposal(commit(message)), Facts(), 65_000)

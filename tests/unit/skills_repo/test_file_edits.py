@@ -389,3 +389,26 @@ def test_a_new_file_counts_towards_the_folder(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("skills_repo.file_edits.MAX_FILES", 1)
     edit = Edit(Op.CREATE, content="- a", file="references/a.md", link="references/a.md")
     assert status(apply(a_skill(), [edit], limits())) is EditStatus.TOO_LARGE
+
+
+async def test_the_bytes_that_git_holds_are_those_outside_the_edit(tmp_path: Path) -> None:
+    """Whatever the repository's attributes say of line ends."""
+    text = "\ufeff# N\u00f6tes\r\n\r\n- first\r\n- e\u0301\r\nlast".encode()
+    root = a_repository(tmp_path / "repo", linked(text, **{"assets/raw": b"\xff\x00\r\n"}))
+    (root / ".gitattributes").write_text("* text=auto eol=crlf\n")
+    git(root, "add", ".gitattributes")
+    git(root, "commit", "-q", "-m", "Attributes")
+    history = history_of(root)
+    before = await history.read("HEAD")
+    edits = [
+        Edit(Op.REPLACE, "- first", "- 1st\n- 2nd", file=NOTES),
+        Edit(Op.CREATE, "- two", "- new", file="references/new.md", link="- See references/new.md."),
+    ]
+    applied = apply(before, edits, limits())
+    changes = [EditCommit(stage, "Edit\n") for stage in applied.stages]
+    [_, commit] = await history.commit_edits(await history.base(), changes, 5.0)
+    after = await history.read(commit)
+    assert after.files == applied.result.files
+    assert after.files[NOTES] == before.files[NOTES].replace(b"- first", b"- 1st\r\n- 2nd")
+    assert after.files["assets/raw"] == b"\xff\x00\r\n"
+    git(root, "fsck", "--strict")

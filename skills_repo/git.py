@@ -7,6 +7,7 @@ stays running after a call; text from models goes through stdin, never into argu
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -71,15 +72,7 @@ class Git:
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
         """Standard output of `git <argv>`; raises `GitFailedError`, or `RepositoryError` if git cannot run at all."""
         try:
-            done = subprocess.run(
-                command(*argv),
-                cwd=self.folder,
-                input=stdin,
-                env=environment(env),
-                capture_output=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
+            code, out, err = _finished(command(*argv), self.folder, stdin, environment(env))
         except subprocess.TimeoutExpired as error:
             raise RepositoryError(f"git {argv[0]} took longer than {TIMEOUT_S:.0f} s in {self.folder}") from error
         except FileNotFoundError as error:
@@ -88,11 +81,11 @@ class Git:
             raise RepositoryError("git is not installed (install git 2.32 or newer)") from error
         except OSError as error:
             raise RepositoryError(f"git cannot run in {self.folder}: {error.strerror}") from error
-        if done.returncode != 0:
-            lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+        if code != 0:
+            lines = err.decode("utf-8", "replace").strip().splitlines() or [""]
             said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
-            raise GitFailedError(argv[0], done.returncode, said.removeprefix("fatal: ").removeprefix("error: "))
-        return done.stdout
+            raise GitFailedError(argv[0], code, said.removeprefix("fatal: ").removeprefix("error: "))
+        return out
 
     def line(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
         """The same for commands that answer with one line of text."""
@@ -101,3 +94,17 @@ class Git:
     def fields(self, argv: Sequence[str], stdin: bytes = b"", env: Mapping[str, str] | None = None) -> list[str]:
         """The same for commands that answer with NUL-ended fields; names that are not UTF-8 keep surrogates."""
         return self.run(*argv, stdin=stdin, env=env).decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _finished(command: list[str], folder: Path, stdin: bytes, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+    """Exit code, output and errors. In a session of its own: it ends with its children, and no Ctrl-C tears it up."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(stdin, timeout=TIMEOUT_S)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, out, err

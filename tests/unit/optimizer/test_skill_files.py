@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from daemon.config_train import TrainSection
+from daemon.journal.memory import MemoryJournal
+from daemon.journal.records import RunRecord
 from daemon.optimizer.decision import StepDecision
+from daemon.optimizer.loop import Training
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.settings import Knobs
 from harnesses.harness import Assignment, Attempt, RenderedSkill
@@ -22,6 +25,8 @@ from skills_repo.repository import SkillRepository
 from skills_repo.skill import Skill
 from skills_repo.validate import validate
 from tests.support.optimizer import (
+    Killed,
+    MortalJournal,
     ScriptedOptimizer,
     World,
     WorldHarness,
@@ -32,6 +37,9 @@ from tests.support.optimizer import (
     user_text,
 )
 from tests.support.skills import git, lay
+
+if TYPE_CHECKING:
+    from daemon.journal.journal import Journal
 
 PATH = "skills/demo"
 FORMS, MAPS, OLD = "references/forms.md", "references/maps.md", "references/old.md"
@@ -111,13 +119,23 @@ class Run:
         return git(self.root, *argv)
 
 
-async def train(folder: Path, reply: Callable[[ModelRequest], Any] = scripted, **knobs: Any) -> Run:
+def a_world(folder: Path, reply: Callable[[ModelRequest], Any] = scripted) -> World:
+    """Four steps' worth of things to learn, over a history in memory."""
     tasks = task_set(4, 4, 1)
     splits = ("train", "selection", "test")
     needs = {f"{split}-0{i}": rules for split in splits for i, rules in NEEDS.items()}
     breaks = {f"{split}-0{i}": rules for split in splits for i, rules in BREAKS.items()}
     world = World(folder / "attempts", Reader(needs, breaks), tasks, ScriptedOptimizer(reply), skill=start())
     world.train = TrainSection(gate="strict", epochs=4, batch=4, minibatch=4, edit_budget=1, min_edit_budget=1)
+    return world
+
+
+def training(world: World, **knobs: Any) -> Training:
+    return replace(world.training(), knobs=Knobs(world.train, **{"references": True, **knobs}))
+
+
+async def train(folder: Path, reply: Callable[[ModelRequest], Any] = scripted, **knobs: Any) -> Run:
+    world = a_world(folder, reply)
     root = folder / "repo"
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
@@ -127,9 +145,7 @@ async def train(folder: Path, reply: Callable[[ModelRequest], Any] = scripted, *
     git(root, "commit", "-q", "-m", "Add the skill")
     history = SkillRepository(root, PATH, author=Author("honed", "honed@localhost"))
     world.history = history
-    knobs = {"references": True, **knobs}
-    training = replace(world.training(), knobs=Knobs(world.train, **knobs))
-    return Run(root, world, await training.run(), history)
+    return Run(root, world, await training(world, **knobs).run(), history)
 
 
 def tree(run: Run, commit: str) -> list[str]:
@@ -248,6 +264,32 @@ async def test_a_run_that_is_made_again_comes_to_the_same_commits(tmp_path: Path
     (tmp_path / "b").mkdir()
     runs = [await train(tmp_path / name) for name in ("a", "b")]
     assert runs[0].report.commits == runs[1].report.commits
+
+
+async def test_a_run_that_dies_comes_to_the_same_commits_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+    whole = a_world(tmp_path / "whole")
+    counting = MortalJournal(MemoryJournal())
+    whole.journal = cast("Journal", counting)
+    expected = (await training(whole).run()).commits
+    assert len(expected) == 4
+    for at in range(4, counting.writes, counting.writes // 7):
+        world = a_world(tmp_path / str(at))
+        left = MemoryJournal()
+        world.journal = cast("Journal", MortalJournal(left, at))
+        with pytest.raises(Killed):
+            await training(world).run()
+        world.journal = cast("Journal", MortalJournal(left))
+        assert (await training(world).run()).commits == expected
+
+
+async def test_attempts_are_not_shared_between_skills_that_differ_in_a_reference_alone(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    skill = start().with_file(FORMS, b"- rule-forms\n")
+    rollouts, tasks = world.rollouts(), world.tasks.split("train")[:1]
+    await world.journal.open_run(RunRecord("r1", "f", "demo", "c", "open", 0.0))
+    for one in (skill, skill.with_file(FORMS, b"- rule-other\n"), skill):
+        await rollouts.score(one, tasks, run_id="r1")
+    assert sorted(world.harness.runs.values()) == [1, 1]
 
 
 @pytest.mark.parametrize("data", ["references/forms.md", "scripts/run.sh"])

@@ -16,6 +16,7 @@ from sandboxes.sandbox import SandboxError
 from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
 from tests.benchmarks.gate import gate
+from tests.benchmarks.log import log
 from tests.benchmarks.no_op_runs import no_op_runs
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
 from tests.benchmarks.sandbox import attempts_per_min, overhead
@@ -25,6 +26,7 @@ Say = Callable[[str], None]
 Benchmark = Callable[[int, Say], Awaitable[dict[str, Result]]]
 BENCHMARKS: dict[str, Benchmark] = {
     "honed.startup_s": startup,
+    "honed.log": log,
     "sandbox.overhead_s": overhead,
     "sandbox.attempts_per_min": attempts_per_min,
     "gate": gate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daemon.cli.show_parts import change, figure, grid, heading, safe
+from daemon.optimizer.gates.evidence import p_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,5 +47,5 @@ def _table(console: Console, verdict: Verdict) -> None:
 
 
 def _look(look: Look) -> str:
-    evidence = "" if look.evidence is None else f", p = {look.evidence:.4f}"
+    evidence = "" if look.evidence is None else f", {p_words(look.evidence)}"
     return f"{look.attempts} attempts, {change(look.before, look.after)}{evidence}: {look.reason}"

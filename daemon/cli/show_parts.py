@@ -59,15 +59,15 @@ def money(usage: Usage) -> str:
     return "price unknown" if usage.usd is None else f"${usage.usd:,.4f}"
 
 
-def edit_text(edit: Edit) -> Text:
-    """An edit in one line."""
-    target = f" @ {edit.target}" if edit.target else ""
+def edit_text(edit: Edit, width: int = 0) -> Text:
+    """An edit in one line; with a `width`, its content and target have at most so many characters each."""
+    target = f" @ {safe(edit.target, width=width)}" if edit.target else ""
     evidence = (
         f" (support {edit.support}: {', '.join(edit.evidence)})" if edit.evidence else f" (support {edit.support})"
     )
     where = f" in {edit.file}" if edit.file != SKILL_FILE else ""
     link = f" (link: {edit.link})" if edit.link else ""
-    return safe(f"{edit.op}{where}{target}: {edit.content}{link}{evidence}")
+    return safe(f"{edit.op}{where}{target}: {safe(edit.content, width=width)}{link}{evidence}")
 
 
 def cost_table(costs: Iterable[Cost]) -> Table:

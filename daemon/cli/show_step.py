@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from daemon.optimizer.decision import StepDecision
     from daemon.readback.run import RunView
     from daemon.readback.step import StepView
+    from skills_repo.edits import Edit
+
+_MOST_EDIT, _MOST_WHY = 500, 300
+"""Characters that are shown."""
 
 
 def render_step(console: Console, run: RunView, view: StepView) -> None:
@@ -110,7 +114,7 @@ def _reply(console: Console, record: ReplyRecord) -> None:
     for name, value in reply.items():
         if name in ("edits", "corrections", "suggestions") and isinstance(value, list):
             for number, edit in enumerate(value):
-                console.print(Text.assemble(f"  {name[:-1]} {number}: ", safe(_edit_row(edit))))
+                console.print(Text.assemble(f"  {name[:-1]} {number}: ", safe(_edit_row(edit), width=_MOST_EDIT)))
         elif name == "patterns" and isinstance(value, list):
             for pattern in value:
                 console.print(Text.assemble("  pattern ", safe(_pattern_row(pattern))))
@@ -142,19 +146,24 @@ def _edits(console: Console, step: StepDecision) -> None:
     heading(
         console, f"edits: {len(step.proposed)} after merging, {len(step.chosen)} chosen, {len(step.applied)} applied"
     )
-    table = grid("", "edit", "why")
     for fate in edit_fates([step], {}):
         if fate.fate in ("refused", "not_chosen"):
-            table.add_row(Text(fate.fate.replace("_", " "), style="yellow"), edit_text(fate.edit), safe(fate.reason))
+            _fate(console, Text(fate.fate.replace("_", " "), style="yellow"), fate.edit, fate.reason)
     for row in step.report:
         status = Text(str(row.status).replace("_", " "), style=STYLES.get(str(row.status), "yellow"))
-        table.add_row(status, edit_text(row.edit), safe(row.detail or row.edit.rationale))
-    console.print(table)
+        _fate(console, status, row.edit, row.detail or row.edit.rationale)
     if step.shares:
         shares = ", ".join(f"{share:+.3f}" for share in step.shares)
         console.print(safe(f"what each applied edit carries: {shares}"))
     for name, value in step.record.items():
         console.print(safe(f"{name}: {json.dumps(value, ensure_ascii=False)}", width=600))
+
+
+def _fate(console: Console, status: Text, edit: Edit, why: str) -> None:
+    """An edit and what became of it; `--json` has the whole text of a long one."""
+    console.print(Text.assemble(status, " ", edit_text(edit, width=_MOST_EDIT)))
+    if why.strip():
+        console.print(Text.assemble("    ", safe(why, width=_MOST_WHY)))
 
 
 def _rest(console: Console, run: RunView, view: StepView) -> None:

@@ -38,6 +38,7 @@ async def test_a_run_publishes_at_its_end_and_the_verb_has_nothing_to_add(tmp_pa
         assert git(bare, "rev-parse", f"refs/heads/{row.branch}") == done.result["commits"][-1]
         assert "### Tasks fixed and broken" in row.body
         assert "| all | test" in row.body
+        assert "<summary>Trace excerpts" in row.body
 
         again = honed("publish", "--json", cwd=project, env=env)
         assert (again.code, again.result["outcome"]) == (0, "unchanged")

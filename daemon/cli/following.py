@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from daemon.cli.output import Output, plain
-from daemon.config import Config
+from daemon.config import SkillSection
 from daemon.optimizer.loop import Training
 from daemon.optimizer.wording import counted
 from daemon.rollouts.stop import RunStopped
@@ -14,7 +14,7 @@ from skills_repo.followed import Followed
 from skills_repo.repository import SkillRepository
 
 
-async def follow_people(training: Training, history: SkillRepository, config: Config, output: Output) -> bool:
+async def follow_people(training: Training, history: SkillRepository, section: SkillSection, output: Output) -> bool:
     """Move the branch onto HEAD's version of the skill, if there is one to follow; true if it moved.
 
     An unfinished run is gone on with instead: the next one follows. Raises `RunStopped` where a person has to act.
@@ -22,13 +22,13 @@ async def follow_people(training: Training, history: SkillRepository, config: Co
     ahead = await history.overlooked()
     if not ahead:
         return False
-    if not config.skill.follow:
+    if not section.follow:
         output.warn(ahead)
         return False
     if await training.unfinished():
         output.warn("the skill was changed on HEAD: this run goes on to its end as it began, and the next one follows")
         return False
-    done = await history.follow(max_chars=config.skill.max_chars)
+    done = await history.follow(max_chars=section.max_chars)
     if done is None:
         return False  # the branch has the same version already
     if done.waits:

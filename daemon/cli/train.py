@@ -78,7 +78,7 @@ async def train_with(parts: Parts, output: Output, *, preflight: bool = True) ->
     await parts.history.check_writable()
     await refuse_unsigned(parts.config)
     training = await _training(parts)
-    if await follow_people(training, parts.history, parts.config, output):
+    if await follow_people(training, parts.history, parts.config.skill, output):
         training = await _training(parts)
     initial = training.knobs.initial
     _refuse_long(initial or await parts.history.read(await parts.history.base()), parts.config.skill)

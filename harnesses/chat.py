@@ -11,8 +11,9 @@ import structlog
 
 from harnesses.classify import Verdict, provider_outcome
 from harnesses.harness import Assignment, Attempt
+from harnesses.images import images_of
 from harnesses.keep import told_skill, write_summary
-from harnesses.models.client import ChatMessage, ModelClient, ModelReply, ModelRequest
+from harnesses.models.client import ChatMessage, Image, ModelClient, ModelReply, ModelRequest
 from harnesses.outcome import Outcome
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import encodable, one_line, shorten
@@ -110,25 +111,29 @@ class ChatHarness:
 
 
 def chat_request(assignment: Assignment, settings: ChatSettings) -> ModelRequest:
-    """What the model is asked: skill and house rule as system prompt, then the task and its text files."""
+    """What the model is asked: skill and house rule as system prompt, then the task with its text files and images."""
     skill = assignment.skill
     system = SYSTEM if skill is None else f"{encodable(skill.text).strip()}\n\n{SYSTEM}"
-    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files))
+    images = images_of(assignment.files)
+    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files, images))
     return ModelRequest(
         system=system,
-        messages=(ChatMessage("user", prompt),),
+        messages=(ChatMessage("user", prompt, images=tuple(images.values())),),
         max_output_tokens=settings.max_output_tokens,
         temperature=settings.temperature,
         seed=assignment.seed,
     )
 
 
-def _shown_files(files: Mapping[str, bytes]) -> list[str]:
+def _shown_files(files: Mapping[str, bytes], images: Mapping[str, Image]) -> list[str]:
     shown: list[str] = []
     left = FILES_CHARS
     for path in sorted(files):
         text = _text(files[path])
-        if text is None:
+        if path in images:
+            number = list(images).index(path) + 1
+            shown.append(f"\n\n<file path={path!r}>(image {number} of {len(images)} above)</file>")
+        elif text is None:
             shown.append(f"\n\n<file path={path!r}>(not text: {len(files[path])} bytes)</file>")
         elif left <= 0:
             shown.append(f"\n\n<file path={path!r}>(left out: the files are too large together)</file>")

@@ -14,6 +14,7 @@ from pathlib import Path
 from harnesses.cli_harness import CliHarness
 from harnesses.clis import PATH
 from harnesses.harness import Assignment
+from harnesses.images import named_images
 from harnesses.traces.codex_events import parse_codex
 from harnesses.traces.codex_rollout import RolloutFacts, root_facts
 from harnesses.traces.codex_story import with_failed_calls, with_patches
@@ -85,6 +86,7 @@ class CodexHarness(CliHarness):
             "exec",
             "--json",
             "--skip-git-repo-check",
+            *(f"--image={layout.workspace}/{path}" for path in named_images(assignment.files, assignment.prompt)),
             "--dangerously-bypass-approvals-and-sandbox",
             *("-C", layout.workspace),
             *("-m", self._settings.policy.model),

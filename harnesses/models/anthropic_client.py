@@ -16,7 +16,7 @@ import anthropic
 import structlog
 from anthropic.types import Message
 
-from harnesses.models.client import ChatMessage, ModelReply, ModelRequest
+from harnesses.models.client import ChatMessage, Image, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.transport import (
@@ -191,7 +191,14 @@ class AnthropicClient:
 def _turn(turn: ChatMessage, *, cache: bool) -> dict[str, Any]:
     """A turn as it is sent: in two blocks where the first is to be cached (with all that comes before it)."""
     shared, own = turn.content[: turn.stable], turn.content[turn.stable :]
+    images = [_image(image) for image in turn.images]
     if not cache or not shared.strip() or not own.strip():  # blocks of nothing are refused
-        return {"role": turn.role, "content": turn.content}
+        whole = [*images, {"type": "text", "text": turn.content}]
+        return {"role": turn.role, "content": whole if images else turn.content}
     first = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
-    return {"role": turn.role, "content": [first, {"type": "text", "text": own}]}
+    return {"role": turn.role, "content": [*images, first, {"type": "text", "text": own}]}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+    return {"type": "image", "source": source}

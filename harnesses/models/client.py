@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sandboxes.gateway.policy import Usage
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture that a model is shown."""
+
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
+    data: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        """The bytes as both protocols carry them."""
+        return b64encode(self.data).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -18,6 +33,8 @@ class ChatMessage:
     stable: int = 0
     """How many characters of `content`, from its beginning, other requests will share with this one (along with all
     that comes before): a hint for the provider's prompt cache, which changes nothing of what the model reads."""
+    images: tuple[Image, ...] = ()
+    """Shown before the text."""
 
 
 @dataclass(frozen=True)

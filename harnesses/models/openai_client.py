@@ -14,7 +14,7 @@ import openai
 import structlog
 from openai.types.chat import ChatCompletion
 
-from harnesses.models.client import ModelReply, ModelRequest
+from harnesses.models.client import ChatMessage, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.transport import (
@@ -133,8 +133,8 @@ class OpenAIClient:
             "prompt_cache_key": self._cache_key(request),
         }
         parameters |= {k: v for k, v in chosen.items() if v is not None and k not in self._without}
-        messages = [{"role": "system", "content": system}] if system else []
-        messages += [{"role": turn.role, "content": turn.content} for turn in request.messages]
+        messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+        messages += [{"role": turn.role, "content": _content(turn)} for turn in request.messages]
         return {**parameters, "messages": messages}
 
     def _cache_key(self, request: ModelRequest) -> str | None:
@@ -194,3 +194,11 @@ class OpenAIClient:
         stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
         model = scrubbed(answer.model or self._model, self._upstream)
         return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)
+
+
+def _content(turn: ChatMessage) -> str | list[dict[str, Any]]:
+    """A turn as it is sent: plain text where there is no image, since many servers know nothing else."""
+    if not turn.images:
+        return turn.content
+    urls = (f"data:{image.media_type};base64,{image.base64}" for image in turn.images)
+    return [*({"type": "image_url", "image_url": {"url": url}} for url in urls), {"type": "text", "text": turn.content}]

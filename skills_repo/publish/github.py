@@ -24,6 +24,10 @@ def github_access(project: Project, source: TokenSource, token: str, timeout_s: 
     return Access("GitHub", project.api_url, project.path, source, headers, timeout_s)
 
 
+_SENT = "submitted_at"
+"""When a review was; ISO 8601 in UTC, like every time of GitHub, so text is ordered as time is."""
+
+
 class GitHub:
     """One repository."""
 
@@ -75,13 +79,15 @@ class GitHub:
         await self._http.call("POST", f"{self._at}/issues/{int(number)}/labels", body={"labels": list(labels)})
 
     async def last_comment(self, number: int) -> Comment | None:
-        """The newest comment of a person."""
-        found = None
-        async for row in self._http.pages(f"{self._at}/issues/{int(number)}/comments", {}):
-            user = row.get("user") or {}
-            if user.get("type") != "Bot" and isinstance(row.get("body"), str):
-                found = Comment(str(user.get("login", "")), row["body"])
-        return found
+        """The newest comment of a person, a review's words among them."""
+        found: tuple[str, Comment] | None = None
+        for path, when in ((f"issues/{int(number)}/comments", "created_at"), (f"pulls/{int(number)}/reviews", _SENT)):
+            async for row in self._http.pages(f"{self._at}/{path}", {}):
+                user, text, time = row.get("user") or {}, row.get("body"), str(row.get(when) or "")
+                said = user.get("type") != "Bot" and isinstance(text, str) and text.strip()
+                if said and (found is None or time >= found[0]):
+                    found = time, Comment(str(user.get("login", "")), str(text))
+        return None if found is None else found[1]
 
     async def close(self) -> None:
         """Give the connections back."""

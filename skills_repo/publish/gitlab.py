@@ -79,8 +79,9 @@ class GitLab:
         query = {"sort": "desc", "order_by": "created_at"}
         async for row in self._http.pages(f"{self._at}/{int(number)}/notes", query):
             author = row.get("author") or {}
-            if not row.get("system") and not author.get("bot") and isinstance(row.get("body"), str):
-                return Comment(str(author.get("username", "")), row["body"])
+            text = row.get("body")
+            if not row.get("system") and not author.get("bot") and isinstance(text, str) and text.strip():
+                return Comment(str(author.get("username", "")), text)
         return None
 
     async def close(self) -> None:

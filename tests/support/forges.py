@@ -56,6 +56,7 @@ class Row:
     head: str = ""
     fork: bool = False
     comments: list[dict[str, Any]] = field(default_factory=list)
+    reviews: list[dict[str, Any]] = field(default_factory=list)
 
 
 class ForgeServer(Served):
@@ -129,9 +130,25 @@ class ForgeServer(Served):
         """Somebody writes."""
         rows = self.rows[number - 1].comments
         if self.kind == "github":
-            rows.append({"body": text, "user": {"login": who, "type": "Bot" if bot else "User"}})
+            written = {"body": text, "user": {"login": who, "type": "Bot" if bot else "User"}}
+            rows.append({**written, "created_at": self._tick()})
         else:
             rows.append({"body": text, "author": {"username": who, "bot": bot}, "system": system})
+
+    def review(self, number: int, text: str, *, who: str = "reviewer") -> None:
+        """Somebody reviews it: on GitHub a list of its own, on GitLab a note like any."""
+        if self.kind == "gitlab":
+            self.comment(number, text, who=who)
+            return
+        user = {"login": who, "type": "User"}
+        self.rows[number - 1].reviews.append(
+            {"body": text, "user": user, "state": "CHANGES_REQUESTED", "submitted_at": self._tick()}
+        )
+
+    def _tick(self) -> str:
+        """Every word is a second later than the one before."""
+        said = sum(len(row.comments) + len(row.reviews) for row in self.rows)
+        return _time(self.now + timedelta(seconds=said))
 
     def _head(self, row: Row) -> str:
         heads = self.read_heads() if self.read_heads else self.heads
@@ -184,6 +201,8 @@ class ForgeServer(Served):
                 return web.json_response([{"name": name} for name in row.labels])
             case ("GET", ["issues", number, "comments"]):
                 return self._list(request, self.rows[int(number) - 1].comments)
+            case ("GET", ["pulls", number, "reviews"]):
+                return self._list(request, self.rows[int(number) - 1].reviews)
         return web.json_response({"message": "Not Found"}, status=404)
 
     def _gitlab(self, request: web.BaseRequest, parts: list[str], body: dict[str, Any]) -> web.Response:

@@ -165,6 +165,17 @@ async def test_what_a_person_closed_is_kept_for_later_runs_and_kept_once(world: 
     assert refs(world.bare) == remote, "and never pushed"
 
 
+async def test_a_review_s_words_are_a_reason_too_where_they_are_the_last(world: World) -> None:
+    await world.publish()
+    world.forge.comment(1, "Looks odd.")
+    world.forge.review(1, "The header must stay.")
+    world.forge.review(1, "")  # an approval, say, without a word
+    world.forge.end(1)
+    assert 'saying "The header must stay."' in (await world.publish())[1]
+    world.forge.comment(1, "Closing, then.")
+    assert 'saying "Closing, then."' in (await world.publish())[1]
+
+
 @pytest.mark.parametrize("how", ["publish", "learn"])
 async def test_a_person_who_closes_it_and_deletes_the_branch_is_understood(world: World, how: str) -> None:
     """There is nothing left to publish, but much to learn: before the next run too."""

@@ -119,11 +119,11 @@ class Acts:
 
     async def _deleted(self, log: Sequence[SkillCommit], tip: str) -> Sequence[tuple[SkillCommit, SkillCommit]]:
         """Edits whose whole text a person's commit deleted, and that commit."""
-        if not any(commit.kind == "edit" for commit in log):
-            return ()
-        now = await self._skill(tip)
+        first = max((at for at, commit in enumerate(log) if commit.kind == "edit"), default=0)
+        people = [commit for commit in log[:first] if commit.kind == "human" and commit.parents]
+        now = await self._skill(tip) if people else None
         found: list[tuple[SkillCommit, SkillCommit]] = []
-        for person in [commit for commit in log if commit.kind == "human" and commit.parents][:MOST_DELETIONS]:
+        for person in people[:MOST_DELETIONS]:
             before, after = await self._sides(person)
             if before is None or after is None or now is None:
                 continue

@@ -7,6 +7,8 @@ asks for it that was not there (or was another) when honed first met the person'
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,7 +65,7 @@ class _Record(BaseModel):
 
     taken_back: tuple[TakenBack, ...]
     train: Mapping[str, str]
-    """The train tasks then: id and digest."""
+    """The train tasks then: id, and a mark of prompt and file names."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class People:
         found = await self.journal.find_decision(run.run_id, 0, PEOPLE)
         if found is not None:
             return _Record.model_validate(found.payload).taken_back
-        tasks = {task.id: task.digest for task in sorted(train, key=lambda one: one.id)}
+        tasks = {task.id: _mark(task) for task in sorted(train, key=lambda one: one.id)}
         taken = await self._read(run.base_commit)
         met = await self._first_met(run) if taken else {}
         known = tuple(one.model_copy(update={"fresh": _new(tasks, met.get((one.key, one.by), tasks))}) for one in taken)
@@ -133,6 +135,11 @@ class People:
                 for one in record.taken_back:
                     found.setdefault((one.key, one.by), record.train)
         return found
+
+
+def _mark(task: Task) -> str:
+    """What makes it another task; a new version of its scorer does not."""
+    return hashlib.sha256(json.dumps([task.prompt, sorted(task.files)]).encode()).hexdigest()[:16]
 
 
 def _new(now: Mapping[str, str], then: Mapping[str, str]) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skills_repo.curve import curves
 from skills_repo.edits import REFERENCE_OPS, Edit, EditLimits, Op, apply
 from skills_repo.followed import Followed
+from skills_repo.git import Git
 from skills_repo.history import EditCommit, RepositoryError
 from skills_repo.repository import SkillRepository
 from skills_repo.revert import revert
@@ -291,6 +293,40 @@ async def test_doing_it_again_comes_to_the_same_and_a_lost_race_changes_nothing(
     with pytest.raises(RepositoryError, match="somebody moved it"):
         await place.follow()
     assert place.git("rev-parse", "honed/xlsx") == place.git("rev-parse", "main")
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+async def test_a_kill_between_any_two_git_commands_loses_nothing_and_doubles_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.step(DATES, SUMS)
+    place.person(BODY.replace("# Sums", "# Totals"))
+    before = await place.history.base()
+    run, calls, limit = Git.run, 0, 10**6
+
+    def mortal(self: Git, *argv: str, **more: Any) -> bytes:
+        nonlocal calls
+        calls += 1
+        if calls == limit:
+            raise Killed
+        return run(self, *argv, **more)
+
+    monkeypatch.setattr(Git, "run", mortal)
+    done = await place.followed()
+    total = calls
+    for at in [*range(3, total - 3, 12), *range(total - 3, total + 1)]:
+        place.git("update-ref", "-d", done.kept_at(place.history.branch))
+        place.git("update-ref", place.history.branch, before)
+        calls, limit = 0, at
+        with pytest.raises(Killed):
+            await place.follow()
+        assert place.git("rev-parse", "honed/xlsx") == before, at
+        limit = 10**6
+        assert await place.followed() == done, at
+    assert await place.follow() is None
 
 
 async def test_a_branch_that_is_checked_out_is_left_alone(place: Place, tmp_path: Path) -> None:

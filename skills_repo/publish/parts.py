@@ -51,8 +51,8 @@ def figures_table(proposal: Proposal, facts: Facts) -> str:
 
 def _row(step: str, row: Figures, facts: Facts, place: Place | None) -> list[str]:
     known = facts.steps.get(place) if place else None
-    tokens = row.tokens if known is None else known.tokens
-    usd = row.usd if known is None else known.usd
+    tokens = row.tokens if known is None or known.tokens is None else known.tokens
+    usd = row.usd if known is None or known.usd is None else known.usd
     return [
         step,
         _split(row),

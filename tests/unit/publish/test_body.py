@@ -130,6 +130,16 @@ def test_figures_come_from_trailers_alone_and_nonsense_is_none() -> None:
     assert found is not None
     assert found.delta == 0.25
     assert rule_of(trailers) == "paired/hard"
+    cost = {"Honed-Cost": "attempts=9 tokens=12345 usd=0.2500"}
+    assert figures_of({**trailers, **cost}) == replace(found, tokens=12_345, usd=0.25)
+    for odd in (
+        "tokens=-1 usd=nan",
+        "tokens=1e3 usd=inf",
+        "usd=unknown",
+        "tokens=" + "9" * 40,
+        "\u0661=2 tokens=\u0661",
+    ):
+        assert figures_of({**trailers, "Honed-Cost": odd}) == found, odd
     for gate in ("", "accepted", "n=axb before=1 after=1", "n=1x1 before=nan after=1", "n=1x1 before=inf after=1"):
         assert figures_of({"Honed-Gate": gate}) is None, gate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,5 +95,8 @@ async def test_without_a_journal_or_with_a_broken_one_a_body_is_still_made(
     (tmp_path / ".honed" / "journal.sqlite").write_bytes(b"no database at all, and long enough to be read as one" * 50)
     assert await gather(config, proposal) == alone
     body = render(proposal, alone, 65_000)
-    assert "| unknown | unknown |" in body
+    assert re.search(r"^\| 1 \| selection .* \| [1-9][\d,]* \| \\\$\d", body, re.MULTILINE), (
+        "costs stand in the commits"
+    )
+    assert "### Tasks fixed and broken" not in body
     assert module.IMAGE.startswith("target.")

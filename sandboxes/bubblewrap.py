@@ -156,9 +156,11 @@ class BubblewrapBox:
         """Host process ids of the running commands' outermost processes."""
         return tuple(run.pid for run in self._live)
 
-    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+    async def write(
+        self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
+    ) -> None:
         """As `Box.write`."""
-        await self._rooms.write(files, room=room)
+        await self._rooms.write(files, room=room, modes=modes)
 
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""

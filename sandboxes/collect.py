@@ -42,6 +42,7 @@ class _Basket:
     limits: Limits
     files: dict[str, bytes] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    modes: dict[str, int] = field(default_factory=dict)
     total: int = 0
     more: int = 0
 
@@ -57,14 +58,16 @@ class _Basket:
         data = _read(entry, entry.info)
         if isinstance(data, str):
             return self._skip(entry, data)
-        self.files["/".join(entry.parts)] = data
+        path = "/".join(entry.parts)
+        self.files[path] = data
+        self.modes[path] = entry.info.st_mode & 0o777
         self.total += len(data)
         return None
 
     def collected(self) -> Collected:
         if self.more:
             self.skipped.append(f"… and {self.more} more")
-        return Collected(dict(sorted(self.files.items())), tuple(self.skipped))
+        return Collected(dict(sorted(self.files.items())), tuple(self.skipped), self.modes)
 
     def _refusal(self, entry: Entry, info: os.stat_result) -> str:
         limits = self.limits

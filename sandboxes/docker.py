@@ -91,7 +91,7 @@ class DockerSandbox:
     @asynccontextmanager
     async def open(self, spec: BoxSpec) -> AsyncIterator[DockerBox]:
         """As `Sandbox.open`."""
-        rooms = await asyncio.to_thread(make_rooms, spec, box_owner())
+        rooms = await asyncio.to_thread(make_rooms, spec, box_owner(), own_roots=True)
         self._open.add(spec.attempt_id)
         client = box = None
         try:
@@ -164,9 +164,11 @@ class DockerBox:
         """As `Box.layout`."""
         return self._layout
 
-    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+    async def write(
+        self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
+    ) -> None:
         """As `Box.write`."""
-        await self._rooms.write(files, room=room)
+        await self._rooms.write(files, room=room, modes=modes)
 
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""
@@ -228,7 +230,8 @@ class DockerBox:
 
     def _arguments(self, command: Command) -> dict[str, Any]:
         spec = self._spec
-        made = profile(spec, command, image=self._engine.image, owner=self._rooms.owner, layout=self._layout)
+        image = spec.root.image if spec.root else self._engine.image
+        made = profile(spec, command, image=image, owner=self._rooms.owner, layout=self._layout)
         # The engine refuses more processors than there are.
         made = replace(made, nano_cpus=min(made.nano_cpus, round(self._engine.cpus * 1_000_000_000)))
         labels = {

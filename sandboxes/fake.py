@@ -70,7 +70,7 @@ class FakeSandbox:
     async def open(self, spec: BoxSpec) -> AsyncIterator[FakeBox]:
         """As `Sandbox.open`."""
         self._check()
-        box = FakeBox(spec, make_rooms(spec, box_owner()), self._script)
+        box = FakeBox(spec, make_rooms(spec, box_owner(), own_roots=True), self._script)
         self.opened.append(box)
         try:
             yield box
@@ -114,9 +114,11 @@ class FakeBox:
         """Host path of the output folder."""
         return self._rooms.out
 
-    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+    async def write(
+        self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
+    ) -> None:
         """As `Box.write`."""
-        await self._rooms.write(files, room=room)
+        await self._rooms.write(files, room=room, modes=modes)
 
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""

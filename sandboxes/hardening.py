@@ -26,7 +26,7 @@ def inner_layout(spec: BoxSpec) -> Layout:
     """The fixed paths inside every box that has a root of its own."""
     socket = spec.gateway_socket
     return Layout(
-        workspace="/workspace",
+        workspace=spec.root.workspace if spec.root else "/workspace",
         home="/home/agent",
         tmp="/tmp",  # noqa: S108 - the box's own tmpfs
         out=VERIFIER_OUT if spec.role == "verifier" else "/out",
@@ -112,13 +112,18 @@ class Profile:
 def profile(spec: BoxSpec, command: Command, *, image: str, owner: Owner, layout: Layout) -> Profile:
     """The container for one command of a box. Pure; `SandboxError` for a command that cannot be passed on."""
     folder, limits = spec.folder.absolute(), spec.limits
+    further = spec.root.folders if spec.root else {}
     common = f"rw,nosuid,nodev,exec,size={limits.tmpfs_bytes}"
     return Profile(
         image=image,
         argv=inner_argv(command, layout),
         user=f"{owner.uid}:{owner.gid}",
-        working_dir=layout.workspace,
-        writable={layout.workspace: folder / "workspace", layout.out: folder / "out"},
+        working_dir=spec.root.workdir if spec.root else layout.workspace,
+        writable={
+            layout.workspace: folder / "workspace",
+            layout.out: folder / "out",
+            **{target: folder / "workspace" / name for target, name in further.items()},
+        },
         readable=shown_read_only(spec),
         tmpfs={
             layout.home: f"{common},uid={owner.uid},gid={owner.gid},mode=0700",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from sandboxes.sandbox import SandboxError
 from sandboxes.walk import FOLDER_FLAGS, Parts
@@ -26,9 +27,10 @@ class Owner:
     gid: int
 
 
-def lay(root: Path, files: Mapping[str, bytes], owner: Owner) -> None:
+def lay(root: Path, files: Mapping[str, bytes], owner: Owner, modes: Mapping[str, int] = MappingProxyType({})) -> None:
     """Write `files` (relative POSIX paths) under `root`; scripts (`#!`) and ELF programs are made executable.
 
+    A file that `modes` names gets those permission bits instead.
     Raises `SandboxError` naming the path if it leaves the room, meets a link, or cannot be written.
     """
     checked = {path: _parts(path) for path in sorted(files)}
@@ -36,7 +38,7 @@ def lay(root: Path, files: Mapping[str, bytes], owner: Owner) -> None:
     try:
         for path, parts in checked.items():
             try:
-                _write(root_fd, parts, files[path], owner)
+                _write(root_fd, parts, files[path], owner, modes.get(path))
             except OSError as error:
                 message = f"cannot lay {path!a} into {root.name}: {error.strerror or error}"
                 raise SandboxError(message) from error
@@ -53,7 +55,7 @@ def _parts(path: str) -> Parts:
     return pure.parts
 
 
-def _write(root_fd: int, parts: Parts, data: bytes, owner: Owner) -> None:
+def _write(root_fd: int, parts: Parts, data: bytes, owner: Owner, mode: int | None) -> None:
     folder = _enter(root_fd, parts[:-1], owner)
     try:
         name = parts[-1]
@@ -63,7 +65,8 @@ def _write(root_fd: int, parts: Parts, data: bytes, owner: Owner) -> None:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
-            os.fchmod(fd, 0o755 if data.startswith((b"#!", b"\x7fELF")) else 0o644)
+            usual = 0o755 if data.startswith((b"#!", b"\x7fELF")) else 0o644
+            os.fchmod(fd, usual if mode is None else mode & 0o777)
             _own(fd, owner)
     finally:
         os.close(folder)

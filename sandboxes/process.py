@@ -122,9 +122,11 @@ class ProcessBox:
             if not link.is_symlink():
                 link.symlink_to(mount.source.absolute())
 
-    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
+    async def write(
+        self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
+    ) -> None:
         """As `Box.write`."""
-        await self._rooms.write(files, room=room)
+        await self._rooms.write(files, room=room, modes=modes)
 
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""

@@ -91,6 +91,24 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Root:
+    """A root file system of a task's own: a container image. Only engines that run images can show it."""
+
+    image: str
+    """The engine's id of it, `sha256:…`."""
+    workspace: str = "/workspace"
+    """Where the room `workspace` is shown, over what the image has there."""
+    workdir: str = "/workspace"
+    """Where commands start: `workspace`, or a folder in it."""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Further writable folders: absolute path inside to the folder of the room `workspace` that is shown there."""
+    make: tuple[str, ...] = ()
+    """Folders of the room `workspace` that are there from the start, files or not."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """What the image sets; a command gets it only if it is told to."""
+
+
+@dataclass(frozen=True)
 class BoxSpec:
     """What to open: one box for one attempt."""
 
@@ -105,6 +123,8 @@ class BoxSpec:
     mounts: tuple[Mount, ...] = ()
     limits: Limits = field(default_factory=Limits)
     role: Literal["agent", "verifier", "probe"] = "agent"
+    root: Root | None = None
+    """None: the engine's own."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,8 @@ class Collected:
     files: Mapping[str, bytes]
     skipped: tuple[str, ...] = ()
     """One line for each thing left out: link, device, too large, bad name, too many."""
+    modes: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Permission bits of each file that was read (nine of them: what else there was is dropped)."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +187,13 @@ class Box(Protocol):
     def layout(self) -> Layout:
         """Paths as seen from inside."""
 
-    async def write(self, files: Mapping[str, bytes], *, room: Room = "workspace") -> None:
-        """Lay files (relative POSIX paths to bytes); a path that leaves the room raises `SandboxError`."""
+    async def write(
+        self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
+    ) -> None:
+        """Lay files (relative POSIX paths to bytes); a path that leaves the room raises `SandboxError`.
+
+        `modes` are permission bits by path; without them a file is readable, and a program (`#!`, ELF) executable.
+        """
 
     async def run(self, command: Command) -> Ended:
         """Run to the end; raises `SandboxError` only if it could not be started.

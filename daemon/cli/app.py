@@ -38,7 +38,9 @@ _MODULES = {
         "check",
         "bisect",
         "publish",
+        "bench",
         "demo",
+        "tasks",
     )
 }
 """Verb to its module in `daemon.cli`, in the order of `honed --help`."""
@@ -57,7 +59,8 @@ def build(verbs: Iterable[str] = tuple(_MODULES)) -> typer.Typer:
     app.callback()(_globals)
     for verb in verbs:
         import_module(f"daemon.cli.{_MODULES[verb]}").register(app)
-    for command in app.registered_commands:
+    groups = [group.typer_instance for group in app.registered_groups if group.typer_instance]
+    for command in (one for part in (app, *groups) for one in part.registered_commands):
         # The help is drawn as rich markup, in which the name of a section, such as [budget], would be a style.
         command.help = escape(command.help or inspect.getdoc(command.callback) or "")
     return app

@@ -11,8 +11,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from daemon.tasks.task import Task
+from daemon.tasks.task import Environment, Task
 
 
 def task_digest(task: Task, *, scorer_version: int) -> str:
@@ -27,8 +28,27 @@ def task_digest(task: Task, *, scorer_version: int) -> str:
             "scorer": [task.scorer.name, scorer_version, dict(task.scorer.options)],
             "timeout_s": task.timeout_s,
             "verifier_timeout_s": task.verifier_timeout_s,
+            **_environment(task.environment),
         }
     )
+
+
+def _environment(environment: Environment | None) -> dict[str, Any]:
+    """What the machine is made of; nothing for a task that asks for none, whose digest is as it always was."""
+    if environment is None:
+        return {}
+    folder = environment.build
+    files = {} if folder is None else {one.relative_to(folder).as_posix(): one for one in _regular(folder)}
+    return {"environment": [environment.image, file_digests(files), environment.memory_bytes, environment.cpus]}
+
+
+def build_digest(folder: Path) -> str:
+    """`sha256:…` of a folder with a Dockerfile: names the image that is built of it."""
+    return _sha256(file_digests({one.relative_to(folder).as_posix(): one for one in _regular(folder)}))
+
+
+def _regular(folder: Path) -> list[Path]:
+    return [one for one in sorted(folder.rglob("*")) if one.is_file()]
 
 
 def work_digest(task: Task) -> str:

@@ -24,6 +24,8 @@ from daemon.tasks.task import Split, Task, TaskError, TaskSet
 IN_MEMORY_BYTES = 8 * 1024 * 1024
 """Of a file: larger ones are read again task by task, so that memory does not grow with prompts."""
 
+_TELL_EVERY = 10_000
+
 Tell = Callable[[int], None]
 """Called now and then with the number of tasks that were read so far."""
 
@@ -46,29 +48,30 @@ class Read:
     def __post_init__(self) -> None:
         self.stays = self.source.read is not None and self.source.size > IN_MEMORY_BYTES
 
-    def take(self, found: Found) -> None:
-        """Check one find, and note the task or the fault."""
+    def take(self, found: Found) -> Task | None:
+        """Check one find, and note the task, which is given back, or the fault."""
         if found.task is None:
             assert found.error is not None, "a find is a task or a fault"
             self.faults.append(found.error)
-            return
+            return None
         try:
             check_scorer(found.task)
             digest = digest_of(found.task)
         except TaskError as error:
             self.faults.append(TaskError(f"{found.where}: {error}"))
-            return
+            return None
         # Folders and journals may not tell upper from lower case.
         first = self._places.setdefault(found.task.id.casefold(), len(self.columns))
         if first < len(self.columns):
             taken = f"{found.where}: id: {found.task.id!r} is taken by {self.where(first)}: give each task its own id"
             self.faults.append(TaskError(taken))
-            return
+            return None
         self.columns.add(found.task, digest, found.span)
         if found.span is None:
             self.wheres.append(found.where)
         if not self.stays:
             self.held.append(found.task)
+        return found.task
 
     def where(self, place: int) -> str:
         """File and line of the task at a position."""
@@ -80,6 +83,22 @@ class Read:
             return self.held[place]
         assert self.source.read is not None, "only such a set stays on disk"
         return self.source.read(self.columns.span(place), self.columns.ids[place])
+
+    @property
+    def manifest(self) -> Path:
+        """Where this set's manifest lies, or would."""
+        return manifest_file(self.source.path)
+
+    def tasks(self) -> Sequence[Task]:
+        """The tasks as a `TaskSet` holds them, ordered by id; only once splits are settled."""
+        columns = self.columns
+        order = sorted(range(len(columns)), key=columns.ids.__getitem__)
+        if not self.stays:
+            return tuple(
+                replace(self.held[place], split=columns.split(place), digest=columns.digest(place)) for place in order
+            )
+        assert self.source.read is not None, "only such a set stays on disk"
+        return StoredTasks(columns, array("Q", order), self.source.read, digest_of)
 
     def drop_lookups(self) -> None:
         """Forget what only reading needs."""
@@ -105,15 +124,20 @@ def load_tasks(
     leaks = exact_leaks(read)
     if leaks:
         raise TaskError(leaks[0])
-    return TaskSet(tasks=_tasks(read), source=path)
+    return TaskSet(tasks=read.tasks(), source=path)
 
 
-def read_set(path: Path, tell: Tell = lambda _: None) -> Read:
-    """Everything at `path`, right and wrong; raises `TaskError` only if there is no set that could be read."""
+def read_set(path: Path, tell: Tell = lambda _: None, note: Callable[[Task], None] = lambda _: None) -> Read:
+    """Everything at `path`, right and wrong; raises `TaskError` only if there is no set that could be read.
+
+    `note` gets each task that is right, in the order of positions.
+    """
     read = Read(open_source(path))
     for number, found in enumerate(read.source.scan(), start=1):
-        read.take(found)
-        if number % 1000 == 0:
+        task = read.take(found)
+        if task is not None:
+            note(task)
+        if number % _TELL_EVERY == 0:
             tell(number)
     read.drop_lookups()
     return read
@@ -121,9 +145,8 @@ def read_set(path: Path, tell: Tell = lambda _: None) -> Read:
 
 def splits_of(read: Read, *, ratio: tuple[int, int, int], seed: int, min_selection: int) -> dict[str, Split]:
     """Each id's split: as the manifest beside the set has it, else the tasks themselves, else by ratio."""
-    file = manifest_file(read.source.path)
-    if file.is_file():
-        return apply_manifest(file, read.columns.ids, own=any(read.columns.splits))
+    if read.manifest.is_file():
+        return apply_manifest(read.manifest, read.columns.ids, own=any(read.columns.splits))
     try:
         return decide_splits(placed_rows(read.columns), ratio=ratio, seed=seed, min_selection=min_selection)
     except TaskError as error:
@@ -152,14 +175,3 @@ def exact_leaks(read: Read) -> list[str]:
                 "both the same split"
             )
     return leaks
-
-
-def _tasks(read: Read) -> Sequence[Task]:
-    columns = read.columns
-    order = sorted(range(len(columns)), key=columns.ids.__getitem__)
-    if not read.stays:
-        return tuple(
-            replace(read.held[place], split=columns.split(place), digest=columns.digest(place)) for place in order
-        )
-    assert read.source.read is not None, "only such a set stays on disk"
-    return StoredTasks(columns, array("Q", order), read.source.read, digest_of)

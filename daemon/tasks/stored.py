@@ -58,6 +58,10 @@ class Columns:
         """Of the task at a position."""
         return _NAMES[self.splits[place]]
 
+    def count(self, split: Split) -> int:
+        """How many tasks a split has."""
+        return self.splits.count(_CODES[split])
+
     def settle(self, splits: dict[str, Split]) -> None:
         """Note the splits that were decided, by id."""
         for place, task_id in enumerate(self.ids):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from sandboxes.sandbox import Limits, Root
 
 Split = Literal["train", "selection", "test"]
 
@@ -30,6 +32,24 @@ class ScorerSpec:
     name: str
     """`exact_match`, `token_f1`, `numeric`, `spreadsheet_cells`, `test_script`."""
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The machine that a task asks for, as it was declared."""
+
+    image: str | None = None
+    """A reference that a registry knows."""
+    build: Path | None = None
+    """A folder with a Dockerfile: comes before `image`."""
+    build_timeout_s: float = 600.0
+    memory_bytes: int | None = None
+    """At most so much; the configured limit stands where it is lower. Likewise `cpus`."""
+    cpus: float | None = None
+    wants_network: bool = False
+    """It counts on the network, which no box has: said when the task fails."""
+    artifacts: tuple[str, ...] = ()
+    """Absolute paths that the tests look at."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,12 @@ class Task:
     protect: bool = False
     timeout_s: float = 600.0
     verifier_timeout_s: float = 120.0
+    solution: Mapping[str, Path] = field(default_factory=dict)
+    """`solve.sh` and what it needs, by path: run by `honed tasks check` alone, never shown to an agent."""
+    environment: Environment | None = None
+    """None: honed's own image, and `files` as the workspace."""
+    root: Root | None = None
+    """The environment's image as boxes use it, once it is there: see `daemon.tasks.images`."""
     digest: str = ""
     """`sha256:` of what decides a result, with file contents and the scorer's version; filled by the loader.
 
@@ -61,6 +87,18 @@ class Task:
     def file_bytes(self) -> dict[str, bytes]:
         """The files for the workspace."""
         return {path: source.read_bytes() for path, source in sorted(self.files.items())}
+
+
+def limits_for(task: Task, limits: Limits) -> Limits:
+    """What the task asks for, as far as the configuration lets it."""
+    asked = task.environment
+    if asked is None:
+        return limits
+    return replace(
+        limits,
+        memory_bytes=min(limits.memory_bytes, asked.memory_bytes or limits.memory_bytes),
+        cpus=min(limits.cpus, asked.cpus or limits.cpus),
+    )
 
 
 @dataclass(frozen=True)

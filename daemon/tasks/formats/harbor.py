@@ -1,9 +1,10 @@
 """Harbor task folders: `task.toml`, `instruction.md`, `environment/`, `tests/test.sh`.
 
-In this version no Dockerfile is built: the files under `environment/` are the workspace's files, apart from
-Dockerfiles, compose files and `environment/skills/` (the skill being honed is the only one an agent gets), and
-`[environment] docker_image` is only recorded. `solution/` is never read. honed's own keys (split, group, weight,
-protect) live in `[metadata]`. What honed cannot honour is an error, not a silent difference.
+Where there is a Dockerfile or a `docker_image`, that image is what agents and tests run in (`daemon.tasks.images`), and
+its working directory is the workspace. Without one, the files under `environment/` are, apart from Dockerfiles, compose
+files and `environment/skills/` (the skill being honed is the only one an agent gets). `solution/` is for
+`honed tasks check` alone. honed's own keys (split, group, weight, protect) live in `[metadata]`. What honed cannot
+honour is an error, not a silent difference.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from daemon.tasks.formats.found import Found, attempt
 from daemon.tasks.formats.paths import check_task_id, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, Environment, ScorerSpec, Split, Task, TaskError
+from sandboxes.sandbox import MIB
 
 _NOT_FILES = re.compile(r"(?i)(.*\.)?dockerfile(\..*)?|(docker-)?compose.*\.ya?ml|\.dockerignore")
 _HOST_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")
@@ -50,6 +52,21 @@ class _Verifier(_Phase):
 class _Environment(_Part):
     docker_image: str | None = None
     mcp_servers: list[Any] = Field(default_factory=list)
+    build_timeout_sec: float = Field(default=600.0, gt=0, le=7 * 86_400, allow_inf_nan=False)
+    cpus: float | None = Field(default=None, gt=0, le=1024, allow_inf_nan=False)
+    memory_mb: int | None = Field(default=None, gt=0)
+    memory: str | None = Field(default=None, pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMGT]i?B?$")
+    allow_internet: bool = True
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """From either of its two spellings."""
+        if self.memory_mb is not None:
+            return self.memory_mb * MIB
+        if self.memory is None:
+            return None
+        number, unit = re.findall(r"[\d.]+|[KMGT]", self.memory)
+        return int(float(number) * 1024 ** (1 + "KMGT".index(unit)))
 
 
 class _Toml(_Part):
@@ -58,6 +75,7 @@ class _Toml(_Part):
     verifier: _Verifier = _Verifier()
     environment: _Environment = _Environment()
     steps: list[Any] = Field(default_factory=list)
+    artifacts: list[str | dict[str, Any]] = Field(default_factory=list)
 
 
 def is_harbor(path: Path) -> bool:
@@ -82,6 +100,7 @@ def _task(folder: Path) -> Task:
     options: dict[str, Any] = {"env": toml.verifier.env} if toml.verifier.env else {}
     if toml.environment.docker_image:
         options["docker_image"] = toml.environment.docker_image
+    environment = _environment(folder, toml)
     try:
         task_id = check_task_id(folder.resolve().name)
     except ValueError as error:
@@ -99,6 +118,22 @@ def _task(folder: Path) -> Task:
         protect=toml.metadata.protect,
         timeout_s=toml.agent.timeout_sec or defaults.timeout_s,
         verifier_timeout_s=toml.verifier.timeout_sec or defaults.verifier_timeout_s,
+        solution={inside_path(path): source for path, source in _walk(folder / "solution")},
+        environment=environment if environment.build or environment.image else None,
+    )
+
+
+def _environment(folder: Path, toml: _Toml) -> Environment:
+    given = toml.environment
+    build = folder / "environment"
+    return Environment(
+        image=given.docker_image,
+        build=build if (build / "Dockerfile").is_file() else None,
+        build_timeout_s=given.build_timeout_sec,
+        memory_bytes=given.memory_bytes,
+        cpus=given.cpus,
+        wants_network=given.allow_internet,
+        artifacts=tuple(one if isinstance(one, str) else str(one.get("source", "")) for one in toml.artifacts),
     )
 
 

@@ -3,7 +3,8 @@
 It has no way out and a fresh home. It shows the collected workspace as working directory, the tests read-only at
 `/tests` and an empty `/logs/verifier`; where an engine shares the host's paths, both are elsewhere and `TESTS_DIR` and
 `LOGS_DIR` name them. The environment is made here: nothing of the agent's survives but files, and Python's start-up
-hooks and current-directory imports are off, unless a task sets `PYTHONSAFEPATH` to an empty text in its `env`.
+hooks and current-directory imports are off, unless a task sets `PYTHONSAFEPATH` to an empty text in its `env`. A task
+with an image of its own gets that image's environment instead, since its tests were written for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
-from daemon.tasks.task import Task
+from daemon.tasks.task import Task, limits_for
 from sandboxes.sandbox import VERIFIER_OUT, Box, BoxSpec, Command, Ended, Layout, Mount, Sandbox, SandboxError
 
 TESTS = "/tests"
@@ -64,29 +65,29 @@ async def open_verifier_box(
             folder=folder,
             deadline=time.time() + task.verifier_timeout_s + GRACE_S,
             mounts=(Mount(source=tests, target=TESTS),),
-            limits=context.limits,
+            limits=limits_for(task, context.limits),
             role="verifier",
+            root=task.root,
         )
         try:
             async with sandbox.open(spec) as box:
-                await box.write(result.workspace.files)
+                await box.write(result.workspace.files, modes=result.workspace.modes if task.root else None)
                 inside = TESTS if box.layout.out == VERIFIER_OUT else str(tests)
-                yield VerifierBox(box, inside, _environment(box.layout, inside, env))
+                yield VerifierBox(box, inside, _environment(box.layout, inside, task, env))
         except SandboxError as error:
             msg = f"task {task.id}: the verifier's sandbox failed: {error}"
             raise VerifierError(msg) from error
 
 
-def _environment(layout: Layout, tests: str, env: Mapping[str, str]) -> dict[str, str]:
+def _environment(layout: Layout, tests: str, task: Task, env: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": _PATH,
-        "HOME": layout.home,
-        "TMPDIR": layout.tmp,
         "LANG": "C.UTF-8",
-        "PYTHONSAFEPATH": "1",
-        "PYTHONPATH": tests,
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **({"PYTHONSAFEPATH": "1", "PYTHONPATH": tests} if task.root is None else task.root.env),
+        "HOME": layout.home,
+        "TMPDIR": layout.tmp,
         **env,
         "TESTS_DIR": tests,
         "LOGS_DIR": layout.out,

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -45,12 +46,25 @@ def test_reading_git_waits_for_no_client_library(verb: str) -> None:
 @pytest.mark.parametrize("verb", _MODULES)
 def test_no_help_loses_what_stands_in_brackets(verb: str) -> None:
     """Help is drawn as markup, where [budget] would be a style: it vanished."""
-    [command] = build((verb,)).registered_commands
-    texts = [inspect.getdoc(command.callback) or ""]
-    texts += [str(getattr(one, "help", "") or "") for one in get_command(build((verb,))).params]
-    shown = CliRunner().invoke(build((verb, "log")), [verb, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-    for bracket in re.findall(r"\[[^\]]*\]", " ".join(texts)):
-        assert bracket in shown
+    app = build((verb,))
+    groups = [(group.name, part) for group in app.registered_groups for part in _commands(group.typer_instance)]
+    for group, (name, command, params) in groups or [("", part) for part in _commands(app)]:
+        texts = [inspect.getdoc(command.callback) or "", *params]
+        words = [str(group), name, "--help"] if group else [verb, "--help"]
+        shown = CliRunner().invoke(build((verb, "log")), words, env={"COLUMNS": "200", "TERM": "dumb"}).output
+        for bracket in re.findall(r"\[[^\]]*\]", " ".join(texts)):
+            assert bracket in shown
+
+
+def _commands(app: Any) -> list[tuple[str, Any, list[str]]]:
+    """Each command of an app with its name and the help of its parameters."""
+    made = get_command(app)
+    found = getattr(made, "commands", {app.registered_commands[0].name: made})
+    commands = {command.name: command for command in app.registered_commands}
+    return [
+        (name, commands[name], [str(getattr(one, "help", "") or "") for one in part.params])
+        for name, part in found.items()
+    ]
 
 
 def test_a_section_named_in_help_is_shown() -> None:

@@ -126,3 +126,23 @@ def test_a_folder_name_that_is_no_id(folder: Path) -> None:
 def test_a_skill_at_the_workspace_root_is_refused(folder: Path) -> None:
     (folder / "environment" / "SKILL.md").write_text("x")
     assert "'SKILL.md' is where honed lays the skill" in refusal(folder)
+
+
+def test_the_machine_that_a_task_asks_for(folder: Path) -> None:
+    task = by_id(folder)["count-lines"]
+    assert task.environment is not None
+    assert (task.environment.image, task.environment.build) == ("example/count-lines:1", folder / "environment")
+    assert (task.environment.memory_bytes, task.environment.wants_network) == (2048 * 1024**2, True)
+    assert list(task.solution) == ["solve.sh"]
+    assert by_id(HARBOR)["sum-column"].environment is None
+
+
+@pytest.mark.parametrize(("memory", "expected"), [("2G", 2 * 1024**3), ("512 MiB", 512 * 1024**2), ("1.5g", None)])
+def test_memory_in_its_other_spelling(folder: Path, memory: str, expected: int | None) -> None:
+    (folder / "task.toml").write_text(f'artifacts = ["/output/a"]\n[environment]\nmemory = "{memory}"\ncpus = 1\n')
+    if expected is None:
+        assert refusal(folder).startswith("/task.toml: environment.memory: ")
+        return
+    environment = by_id(folder)["count-lines"].environment
+    assert environment is not None
+    assert (environment.memory_bytes, environment.cpus, environment.artifacts) == (expected, 1.0, ("/output/a",))

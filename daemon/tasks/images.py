@@ -1,0 +1,81 @@
+"""The images that tasks ask for, made ready before the first attempt.
+
+`prepare` turns a task with an `Environment` into one that runs in it: `root` names the image, and `files` hold what the
+image has in the folders that a task works in. Skills that come with an image are left out: the skill being honed is the
+only one an agent gets. Invariant: a task's digest stays as it was loaded, since it names what the image is made of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from daemon.tasks.digest import build_digest
+from daemon.tasks.formats.paths import workspace_path
+from daemon.tasks.task import Environment, Task
+from sandboxes.image.task_image import TaskImage, build_task_image, pull_task_image
+
+TAG = "honed-task"
+_SKILL = re.compile(r"(?:^|.*/)skills?/[^/]+/SKILL\.md", re.IGNORECASE)
+
+
+async def prepare(task: Task, address: str, folder: Path) -> Task:
+    """The task in its own image; one that asks for none as it is. Raises `ImageError` naming file and remedy.
+
+    `folder` keeps what was copied out of the image, and must be there for as long as the task is used.
+    """
+    if task.environment is None:
+        return task
+    image = await _image(task.environment, address)
+    files = without_skills(image.files)
+    laid = await asyncio.to_thread(_keep, files, folder / image.root.image.removeprefix("sha256:")[:24])
+    make = tuple(path for path in image.root.make if not any(_within(path, one) for one in _skill_folders(image.files)))
+    return replace(task, files=laid, root=replace(image.root, make=tuple(filter(_allowed, make))))
+
+
+async def _image(environment: Environment, address: str) -> TaskImage:
+    if environment.build is not None:
+        digest = await asyncio.to_thread(build_digest, environment.build)
+        tag = f"{TAG}:{digest.removeprefix('sha256:')[:16]}"
+        return await build_task_image(address, environment.build, tag=tag, timeout_s=environment.build_timeout_s)
+    assert environment.image is not None, "an environment has a Dockerfile or an image"
+    return await pull_task_image(address, environment.image)
+
+
+def without_skills(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files without folders of skills, and without those at the places where honed lays its own."""
+    folders = _skill_folders(files)
+    kept = {path: data for path, data in files.items() if not any(_within(path, one) for one in folders)}
+    return {path: data for path, data in kept.items() if _allowed(path)}
+
+
+def _skill_folders(files: Mapping[str, bytes]) -> set[str]:
+    """Folders that hold skills: `skills`, `.claude/skills`, ..."""
+    return {path.rsplit("/", 2)[0] for path in files if _SKILL.fullmatch(path)}
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _allowed(path: str) -> bool:
+    try:
+        workspace_path(path)
+    except ValueError:
+        return False
+    return True
+
+
+def _keep(files: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
+    """Write them down flat, by content: names of a stranger's image never become names here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = {}
+    for path, data in files.items():
+        kept[path] = folder / hashlib.sha256(data).hexdigest()
+        if not kept[path].exists():
+            kept[path].write_bytes(data)
+    return kept

@@ -1,0 +1,196 @@
+"""Proof that a task measures something: its solution scores 1, and an agent that does nothing scores 0.
+
+Both are run as attempts are: a solution in a sandbox of its own, then the task's scorer over what it left. A task
+whose solution fails would teach an optimizer that right is wrong; one that is solved from the start teaches nothing.
+Whatever cannot be scored is said as what it is, and is never a 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from daemon.tasks.scorers.registry import score_task
+from daemon.tasks.scorers.scorer import Context, Result, VerifierError
+from daemon.tasks.task import Task, limits_for
+from sandboxes.sandbox import BoxSpec, Collected, Command, Ended, Ending, Layout, Mount, Sandbox, SandboxError
+
+SOLUTION, SCRIPT = "/solution", "solve.sh"
+_GRACE_S = 120.0
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Verdict(StrEnum):
+    """What a task is worth."""
+
+    PROVED = "proved"
+    HALF = "nothing scores 0"
+    """There is no solution to try."""
+    ORACLE_FAILS = "solution fails"
+    NOTHING_PASSES = "nothing passes"
+    UNSCORED = "cannot be scored"
+    """The verifier failed, as where a script leaves no reward: no attempt on this task can ever be valid."""
+    NOT_RUN = "not run"
+    """No image, no sandbox: a failure of ours, which says nothing of the task."""
+
+    @property
+    def sound(self) -> bool:
+        """Nothing speaks against the task."""
+        return self in (Verdict.PROVED, Verdict.HALF)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came of it. Scores are None where there is none."""
+
+    task: str
+    verdict: Verdict
+    oracle: float | None = None
+    nothing: float | None = None
+    detail: str = ""
+    """One line for people: what failed and what to look at. May show what tests print, so it goes to no model."""
+    wall_s: float = 0.0
+
+
+class _NoProofError(Exception):
+    """The proof ends here; carries the verdict."""
+
+    def __init__(self, verdict: Verdict, detail: str) -> None:
+        super().__init__(detail)
+        self.verdict = verdict
+
+
+async def prove(task: Task, context: Context) -> Proof:
+    """Try the task's solution and then nothing. Raises nothing but `CancelledError`."""
+    began = time.monotonic()
+    scores: dict[str, float | None] = {"oracle": None, "nothing": None}
+    try:
+        verdict, detail = await _verdict(task, context, scores)
+    except _NoProofError as error:
+        verdict, detail = error.verdict, str(error)
+    wall_s = round(time.monotonic() - began, 2)
+    return Proof(task.id, verdict, scores["oracle"], scores["nothing"], " ".join(detail.split()), wall_s)
+
+
+async def _verdict(task: Task, context: Context, scores: dict[str, float | None]) -> tuple[Verdict, str]:
+    nothing = await _scored(task, Result("", Collected(await asyncio.to_thread(task.file_bytes))), context, "nothing")
+    scores["nothing"] = nothing[0]
+    oracle = await _oracle(task, context)
+    if oracle is not None:
+        result, said = oracle
+        value, hard, feedback = await _scored(task, result, context, "the solution")
+        scores["oracle"] = value
+        if not hard:
+            return Verdict.ORACLE_FAILS, f"{feedback or 'the solution is not right'}{said}{_network(task)}"
+    if nothing[1] or (nothing[0] > 0 and task.scorer.name == "test_script"):
+        return Verdict.NOTHING_PASSES, f"an agent that does nothing scores {nothing[0]:g}"
+    share = f"an agent that does nothing scores {nothing[0]:g} of 1" if nothing[0] > 0 else ""
+    return (Verdict.HALF if oracle is None else Verdict.PROVED), share
+
+
+async def _scored(task: Task, result: Result, context: Context, who: str) -> tuple[float, bool, str]:
+    """Value, whether solved, and why not with the end of what the tests printed."""
+    try:
+        score = await score_task(task, result, context)
+    except VerifierError as error:
+        if isinstance(error.__cause__, SandboxError):
+            raise _NoProofError(Verdict.NOT_RUN, str(error)) from error
+        raise _NoProofError(Verdict.UNSCORED, f"{who}: {error}{_network(task)}") from error
+    printed = str(score.detail.get("stderr") or score.detail.get("stdout") or "").strip()
+    return score.value, score.hard, f"{score.feedback}{f' (tests end: {printed[-160:]!r})' if printed else ''}"
+
+
+def _network(task: Task) -> str:
+    wants = task.environment is not None and task.environment.wants_network
+    return "; the task counts on the network, which no box has: put what it fetches into its image" if wants else ""
+
+
+async def _oracle(task: Task, context: Context) -> tuple[Result, str] | None:
+    """What a right agent leaves, and a remark; None where nothing says what that is."""
+    if SCRIPT in task.solution:
+        return await _solved(task, context)
+    plain = await asyncio.to_thread(_answered, task)
+    return None if plain is None else (plain, "")
+
+
+def _answered(task: Task) -> Result | None:
+    """The gold answer as an agent would give it, or the gold workbook at its place."""
+    options: Mapping[str, Any] = task.scorer.options
+    if task.scorer.name == "spreadsheet_cells":
+        gold = task.tests[options["gold"]].read_bytes()
+        return Result("", Collected({**task.file_bytes(), options["output"]: gold}))
+    answer = task.answer[0] if isinstance(task.answer, list) and task.answer else task.answer
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float) or options.get("extract"):
+        return None
+    tag = options.get("answer_tag", "answer")
+    return Result(f"<{tag}>{answer}</{tag}>" if tag else str(answer))
+
+
+async def _solved(task: Task, context: Context) -> tuple[Result, str]:
+    if context.sandbox is None:
+        raise _NoProofError(Verdict.NOT_RUN, "there is no sandbox to run its solution in: see `honed doctor`")
+    with tempfile.TemporaryDirectory(prefix="honed-prove-", dir=context.folder, ignore_cleanup_errors=True) as made:
+        try:
+            ended, left, said = await _run(task, context, context.sandbox, Path(made))
+        except SandboxError as error:
+            raise _NoProofError(Verdict.NOT_RUN, f"the sandbox failed: {error}") from error
+    if ended.ending is Ending.DEADLINE:
+        raise _NoProofError(Verdict.ORACLE_FAILS, f"the solution ran out of its {task.timeout_s:g} s{_network(task)}")
+    if ended.ending is not Ending.EXITED:
+        raise _NoProofError(Verdict.NOT_RUN, f"the solution ended by {ended.ending.value} {ended.detail}")
+    return Result("", left), f" (solve.sh: exit code {ended.exit_code}{said})" if ended.exit_code else ""
+
+
+async def _run(task: Task, context: Context, sandbox: Sandbox, scratch: Path) -> tuple[Ended, Collected, str]:
+    solution = scratch / "solution"
+    await asyncio.to_thread(_stage, task.solution, solution)
+    spec = BoxSpec(
+        attempt_id=f"prove-{secrets.token_hex(8)}",
+        folder=scratch / "box",
+        deadline=time.time() + task.timeout_s + _GRACE_S,
+        mounts=(Mount(solution, SOLUTION),),
+        limits=limits_for(task, context.limits),
+        root=task.root,
+    )
+    async with sandbox.open(spec) as box:
+        await box.write(await asyncio.to_thread(task.file_bytes))
+        ended = await box.run(_command(task, box.layout, solution))
+        left = await box.collect()
+    return ended, left, await asyncio.to_thread(_end_of, ended)
+
+
+def _command(task: Task, layout: Layout, staged: Path) -> Command:
+    inside = SOLUTION if layout.out == "/out" else str(staged)
+    env = {
+        "PATH": _PATH,
+        "LANG": "C.UTF-8",
+        **(task.root.env if task.root else {}),
+        "HOME": layout.home,
+        "TMPDIR": layout.tmp,
+    }
+    return Command(("bash", "--noprofile", "--norc", f"{inside}/{SCRIPT}"), env, deadline_s=task.timeout_s)
+
+
+def _stage(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy them into a folder of their own, readable by whoever the box runs as."""
+    folder.mkdir()
+    for path, source in sorted(files.items()):
+        target = folder.joinpath(*PurePosixPath(path).parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        target.chmod(0o555)
+    for made in (folder, *(found for found in folder.rglob("*") if found.is_dir())):
+        made.chmod(0o755)
+
+
+def _end_of(ended: Ended) -> str:
+    tail = ended.stderr.read_bytes()[-160:].decode("utf-8", "replace").strip()
+    return f", stderr ends: {tail!r}" if tail else ""

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.tasks import images
+from daemon.tasks.digest import build_digest, task_digest
+from daemon.tasks.images import prepare, without_skills
+from daemon.tasks.task import Environment, limits_for
+from sandboxes.image.task_image import TaskImage
+from sandboxes.sandbox import GIB, Limits, Root
+from tests.support.tasks import task_for
+
+FILES = {
+    "data/a.txt": b"a",
+    "skills/pdf/SKILL.md": b"s",
+    "skills/pdf/scripts/x.py": b"s",
+    ".claude/skills/pdf/SKILL.md": b"s",
+    ".goose/skills/pdf/SKILL.md": b"s",
+    "SKILL.md": b"s",
+    "skilled/SKILL.md": b"kept",
+}
+
+
+def test_skills_of_an_image_are_left_out() -> None:
+    assert without_skills(FILES) == {"data/a.txt": b"a", "skilled/SKILL.md": b"kept"}
+
+
+async def test_a_prepared_task_has_the_images_files_and_its_old_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, object]] = []
+
+    async def build(address: str, context: Path, *, tag: str, timeout_s: float) -> TaskImage:
+        asked.append((tag, timeout_s))
+        return TaskImage(
+            Root("sha256:" + "1" * 64, "/app", "/app", make=("data", "skills", "skills/pdf", ".codex")), FILES
+        )
+
+    monkeypatch.setattr(images, "build_task_image", build)
+    (tmp_path / "context").mkdir()
+    (tmp_path / "context" / "Dockerfile").write_text("FROM x\n")
+    environment = Environment(build=tmp_path / "context", build_timeout_s=7.0)
+    task = replace(task_for("exact_match", "x", environment=environment), digest="sha256:d")
+    ready = await prepare(task, "unix:///x", tmp_path / "kept")
+    assert ready.file_bytes() == {"data/a.txt": b"a", "skilled/SKILL.md": b"kept"}
+    assert ready.root == Root("sha256:" + "1" * 64, "/app", "/app", make=("data",))
+    assert ready.digest == task.digest
+    [(tag, timeout)] = asked
+    assert (tag, timeout) == (f"honed-task:{build_digest(tmp_path / 'context')[7:23]}", 7.0)
+    assert await prepare(task_for("exact_match", "x"), "unix:///x", tmp_path) == task_for("exact_match", "x")
+
+
+def test_what_an_image_is_made_of_is_in_the_digest(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM x\n")
+    plain = task_for("exact_match", "x")
+    tasks = [
+        plain,
+        replace(plain, environment=Environment(image="a")),
+        replace(plain, environment=Environment(image="b")),
+    ]
+    built = replace(plain, environment=Environment(build=tmp_path))
+    digests = {task_digest(task, scorer_version=1) for task in (*tasks, built)}
+    (tmp_path / "Dockerfile").write_text("FROM y\n")
+    assert len(digests | {task_digest(built, scorer_version=1)}) == 5
+
+
+def test_a_task_gets_no_more_than_is_configured() -> None:
+    asked = task_for("exact_match", "x", environment=Environment(image="a", memory_bytes=8 * GIB, cpus=0.5))
+    assert limits_for(asked, Limits()) == replace(Limits(), cpus=0.5)
+    assert limits_for(task_for("exact_match", "x"), Limits()) == Limits()

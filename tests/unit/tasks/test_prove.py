@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.tasks.load import load_tasks, read_set
+from daemon.tasks.prove import Proof, Verdict, prove
+from daemon.tasks.proving import prove_all
+from daemon.tasks.scorers.scorer import Context
+from daemon.tasks.task import Environment, Task
+from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
+from sandboxes.sandbox import Command, Ending, Root
+from tests.support.tasks import GOLDEN, book, task_for
+
+
+def scripted(tmp_path: Path, **fields: Any) -> Task:
+    for name in ("solve.sh", "test.sh"):
+        (tmp_path / name).write_text("#!/bin/bash\n")
+    files = {"solution": {"solve.sh": tmp_path / "solve.sh"}, "tests": {"test.sh": tmp_path / "test.sh"}}
+    return task_for("test_script", **(files | fields))
+
+
+class World:
+    """Plays the solution and the tests: the reward is what is said for a workspace with and without the answer."""
+
+    def __init__(self, solved: str = "1", unsolved: str = "0", **solve: Any) -> None:
+        self.rewards = {True: solved, False: unsolved}
+        self.solve = solve
+        self.roots: list[Root | None] = []
+
+    def __call__(self, box: FakeBox, command: Command) -> FakeAnswer:
+        self.roots.append(box.spec.root)
+        if command.argv[-1].endswith("solve.sh"):
+            (box.workspace / "answer.txt").write_text("42")
+            return FakeAnswer(**self.solve)
+        reward = self.rewards[(box.workspace / "answer.txt").exists()]
+        if reward:
+            (box.out / "reward.txt").write_text(reward)
+        return FakeAnswer(stderr=b"assert 1 == 2")
+
+
+def proved(task: Task, world: World | None = None, tmp_path: Path | None = None) -> Proof:
+    return asyncio.run(prove(task, Context(FakeSandbox(world) if world else None, tmp_path)))
+
+
+def test_a_sound_script_task(tmp_path: Path) -> None:
+    proof = proved(scripted(tmp_path), World(), tmp_path)
+    assert (proof.verdict, proof.oracle, proof.nothing, proof.detail) == (Verdict.PROVED, 1.0, 0.0, "")
+
+
+@pytest.mark.parametrize(
+    ("world", "verdict", "oracle", "nothing", "detail"),
+    [
+        (
+            World(solved="0.5"),
+            Verdict.ORACLE_FAILS,
+            0.5,
+            0.0,
+            "the task's checks did not all pass (tests end: 'assert 1",
+        ),
+        (World(unsolved="1"), Verdict.NOTHING_PASSES, 1.0, 1.0, "an agent that does nothing scores 1"),
+        (World(unsolved="0.2"), Verdict.NOTHING_PASSES, 1.0, 0.2, "an agent that does nothing scores 0.2"),
+        (World(solved=""), Verdict.UNSCORED, None, 0.0, "the solution: task t: the test script wrote neither"),
+        (World(unsolved=""), Verdict.UNSCORED, None, None, "nothing: task t: the test script wrote neither"),
+        (World(solved="0", exit_code=3, stderr=b"no net"), Verdict.ORACLE_FAILS, 0.0, 0.0, "stderr ends: 'no net')"),
+        (World(ending=Ending.DEADLINE), Verdict.ORACLE_FAILS, None, 0.0, "the solution ran out of its 600 s"),
+        (World(ending=Ending.LOST, detail="gone"), Verdict.NOT_RUN, None, 0.0, "the solution ended by lost gone"),
+    ],
+)
+def test_what_is_wrong_is_said_as_what_it_is(
+    tmp_path: Path, world: World, verdict: Verdict, oracle: float | None, nothing: float | None, detail: str
+) -> None:
+    proof = proved(scripted(tmp_path), world, tmp_path)
+    assert (proof.verdict, proof.oracle, proof.nothing) == (verdict, oracle, nothing)
+    assert detail in proof.detail
+    assert not proof.verdict.sound
+
+
+def test_a_task_that_wants_the_network_is_told_that_there_is_none(tmp_path: Path) -> None:
+    wants = scripted(tmp_path, environment=Environment(image="x", wants_network=True))
+    assert "put what it fetches into its image" in proved(wants, World(solved="0"), tmp_path).detail
+
+
+def test_a_sandbox_that_fails_says_nothing_of_the_task(tmp_path: Path) -> None:
+    broken = FakeSandbox(World(), broken="no engine")
+    proof = asyncio.run(prove(scripted(tmp_path), Context(broken, tmp_path)))
+    assert (proof.verdict, proof.nothing) == (Verdict.NOT_RUN, None)
+    assert "no engine" in proof.detail
+    without = proved(task_for("exact_match", "x", solution=scripted(tmp_path).solution))
+    assert without.verdict is Verdict.NOT_RUN
+
+
+def test_solution_and_tests_run_in_the_tasks_own_image(tmp_path: Path) -> None:
+    root, world = Root("sha256:1", "/app", "/app", env={"LANG": "C"}), World()
+    proved(scripted(tmp_path, root=root), world, tmp_path)
+    assert world.roots == [root, root, root]
+
+
+@pytest.mark.parametrize(
+    ("task", "verdict"),
+    [
+        (task_for("exact_match", ["Lima", "Ciudad de Lima"]), Verdict.PROVED),
+        (task_for("numeric", "36,080 million"), Verdict.PROVED),
+        (task_for("numeric", 5, options={"answer_tag": None}), Verdict.PROVED),
+        (task_for("exact_match", "x", options={"extract": "a(.*)b"}), Verdict.HALF),
+    ],
+)
+def test_the_answer_stands_in_for_a_solution(task: Task, verdict: Verdict) -> None:
+    assert proved(task).verdict is verdict
+
+
+def test_a_workbook_that_is_right_from_the_start_is_found(tmp_path: Path) -> None:
+    for name, value in (("gold.xlsx", 2), ("same.xlsx", 2), ("half.xlsx", 1)):
+        (tmp_path / name).write_bytes(book(A1=value, A2=3))
+    options = {"output": "out.xlsx", "gold": "gold.xlsx", "range": "Sheet1!A1:A2"}
+    task = task_for("spreadsheet_cells", tests={"gold.xlsx": tmp_path / "gold.xlsx"}, options=options)
+    assert proved(task).verdict is Verdict.PROVED
+    assert proved(replace(task, files={"out.xlsx": tmp_path / "same.xlsx"})).verdict is Verdict.NOTHING_PASSES
+    half = proved(replace(task, files={"out.xlsx": tmp_path / "half.xlsx"}))
+    assert (half.verdict, half.detail) == (Verdict.PROVED, "an agent that does nothing scores 0.5 of 1")
+
+
+async def test_a_set_is_proved_in_order_and_judged_tasks_are_left_out(tmp_path: Path) -> None:
+    judged = task_for("rubric", id="j", options={"criteria": [{"name": "a", "text": "b"}]})
+    imaged = task_for("exact_match", "x", id="i", environment=Environment(image="x"))
+    given = [*load_tasks(GOLDEN / "qa").tasks[:3], judged, imaged]
+
+    async def each() -> AsyncIterator[Task]:
+        for task in given:
+            yield task
+
+    proofs = [one async for one in prove_all(each(), Context(), images=None, folder=tmp_path, workers=2)]
+    assert [proof.task for proof in proofs] == [task.id for task in given if task.id != "j"]
+    assert (proofs[-1].verdict, proofs[-1].detail) == (
+        Verdict.NOT_RUN,
+        "its image needs a Docker engine: see `honed doctor`",
+    )
+
+
+def test_the_committed_harbor_tasks_have_their_solutions() -> None:
+    assert all("solve.sh" in task.solution for task in read_set(GOLDEN / "harbor").held)

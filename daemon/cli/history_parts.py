@@ -53,7 +53,7 @@ def trailer_rows(commit: SkillCommit) -> list[tuple[str, str]]:
         found.append(("file", trailers["Honed-File"]))
     if "Honed-Gate" in trailers:
         found.append(("gate", scores_text(trailers["Honed-Gate"])))
-    found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target") if f"Honed-{n}" in trailers]
+    found += [(n.lower(), trailers[f"Honed-{n}"]) for n in ("Evidence", "Target", "Cost") if f"Honed-{n}" in trailers]
     return found
 
 

@@ -14,9 +14,13 @@ from daemon.optimizer.beside import Beside
 from daemon.optimizer.report import RunReport
 from skills_repo.convention import Convention
 from skills_repo.fake import FakeSkillRepository
-from skills_repo.history import EditCommit, RepositoryError
+from skills_repo.history import Author, EditCommit, RepositoryError
+from skills_repo.house_style import HouseStyle
+from skills_repo.notes import ReportNotes
 from skills_repo.rejected import RejectedCommit
 from skills_repo.rejected_fake import FakeRejectedEdits
+from skills_repo.rejected_refs import RejectedRefs
+from skills_repo.repository import SkillRepository
 from tests.support.optimizer import (
     Killed,
     MortalJournal,
@@ -29,6 +33,7 @@ from tests.support.optimizer import (
     sensible,
     task_set,
 )
+from tests.support.skills import git, lay
 
 
 @dataclass
@@ -254,3 +259,48 @@ async def test_commits_are_worded_by_the_convention_at_the_runs_base(tmp_path: P
     message = world.history.message(report.commits[0])
     assert message.startswith('docs(demo): add "rule-')
     assert message.endswith("\nSigned-off-by: honed <honed@localhost>\n")
+
+
+def on_git(folder: Path) -> World:
+    """The same world over a real repository that words its commits in its own way."""
+    world = overfitting(folder / "attempts")
+    repository = folder / "r"
+    lay(repository / "skills/demo", world.skill.files)
+    git(repository, "init", "-q", "-b", "main")
+    git(repository, "add", "-A")
+    for number in range(6):
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"docs(web): say {number}")
+    author = Author("honed", "honed@localhost")
+    world.history = SkillRepository(repository, "skills/demo", author=author)
+    world.beside = Beside(
+        HouseStyle(repository, "skills/demo", author=author),
+        RejectedRefs(repository, "skills/demo", author=author),
+        notes=ReportNotes(repository, author=author),
+    )
+    return world
+
+
+async def test_on_real_git_a_killed_run_leaves_the_very_same_refs(tmp_path: Path) -> None:
+    plain = on_git(tmp_path / "plain")
+    plain.journal = MortalJournal(MemoryJournal())
+    report = await plain.training().run()
+    expected = git(tmp_path / "plain/r", "for-each-ref")
+    names = [row.split("\t")[1] for row in expected.splitlines()]
+    rejected = [f"refs/honed/rejected/demo/{report.run_id}.{s.step}" for s in report.steps if s.outcome == "rejected"]
+    assert names == sorted(["refs/heads/honed/demo", "refs/heads/main", "refs/notes/honed", *rejected])
+    shown = git(tmp_path / "plain/r", "notes", "--ref=honed", "show", "honed/demo")
+    assert shown.startswith(f"run: {report.run_id}\n")
+    subject = git(tmp_path / "plain/r", "log", "-1", "--format=%s", "honed/demo")
+    assert subject == 'docs(demo): add "rule-a"\n'
+    for at in range(5, plain.journal.writes, 17):
+        world = on_git(tmp_path / str(at))
+        memory = MemoryJournal()
+        world.journal = MortalJournal(memory, at)
+        with pytest.raises(Killed):
+            await world.training().run()
+        world.journal = memory
+        await world.training().run()
+        repository = tmp_path / str(at) / "r"
+        assert git(repository, "for-each-ref") == expected, f"killed at write {at}"
+        assert git(repository, "fsck", "--strict") == ""
+        assert git(repository, "status", "--porcelain") == ""

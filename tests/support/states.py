@@ -29,7 +29,7 @@ SKILL_FILES = {
     "assets__cafe\u0301-2": b"decomposed",
     "assets__two words": b"blank in the name\n",
 }
-OURS = ("refs/heads/honed/", "refs/remotes/bare/honed/")
+OURS = ("refs/heads/honed/", "refs/remotes/bare/honed/", "refs/honed/", "refs/notes/honed")
 State = Callable[[Path], Path]
 _NO_FILTERS = [
     part

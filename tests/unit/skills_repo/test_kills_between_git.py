@@ -86,6 +86,7 @@ def kills(made: Path, place: Path) -> Iterator[tuple[Path, bool]]:
             return
 
 
+@pytest.mark.slow
 def test_a_step_is_committed_once_wherever_the_process_was_killed(made: Path, tmp_path: Path) -> None:
     number, seen = 0, set()
     untouched = fingerprint(made)

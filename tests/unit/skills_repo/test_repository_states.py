@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from skills_repo.history import RepositoryError
+from skills_repo.history import EditCommit, RepositoryError
+from skills_repo.notes import ReportNotes
 from skills_repo.publish.remote import Remote
+from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
 from skills_repo.revert import revert
+from skills_repo.signing import Signer
 from skills_repo.skill import Skill, from_files
-from tests.support.skills import SKILL_PATH, a_change, git, history_of, lay
-from tests.support.states import STATES, State, copy_of, fingerprint, mark, template
+from tests.support.skills import HONED, SKILL_PATH, a_change, git, history_of, lay
+from tests.support.states import STATES, State, copy_of, fingerprint, mark, programs, template
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +32,16 @@ def folder(made: Path, tmp_path: Path) -> Path:
     return copy_of(made, tmp_path / "r")
 
 
-def stages(start: Skill) -> tuple[Skill, Skill, Skill]:
-    """Three edits: of the text, of a reference, and files that come and go."""
+def stages(start: Skill) -> tuple[Skill, Skill]:
+    """Two edits: of the text, and of other files, which change, come and go."""
     first = start.with_text(start.text + "- three\n")
-    second = from_files(
-        "xlsx", {**first.files, "references/crlf_md": b"one\r\n2\r\n", "scripts/run_sh": b"#!/bin/sh\n"}
-    )
-    files = {path: data for path, data in second.files.items() if path != "scripts/empty"}
-    return first, second, from_files("xlsx", {**files, "references/n\u00e9w.md": b"new"})
+    changed = {
+        "references/crlf_md": b"one\r\n2\r\n",
+        "scripts/run_sh": b"#!/bin/sh\n",
+        "references/n\u00e9w.md": b"new",
+    }
+    files = {path: data for path, data in {**first.files, **changed}.items() if path != "scripts/empty"}
+    return first, from_files("xlsx", files)
 
 
 def tree_of(where: Path, commit: str) -> dict[str, str]:
@@ -52,12 +58,13 @@ async def work(history: SkillRepository, start: Skill) -> list[str]:
     base = await history.base()
     assert (await history.read(base)).digest == start.digest
     after = stages(start)
-    changes = [a_change(skill, position=number, of=3) for number, skill in enumerate(after, start=1)]
+    changes = [a_change(skill, position=number, of=2) for number, skill in enumerate(after, start=1)]
     commits = list(await history.commit_edits(base, changes, 2_000))
     assert await history.find_step("r-1", 1) == tuple(commits)
+    await _beside_the_branch(history, commits, changes[-1])
     log = await history.log()
     back = await revert(history, [log[0]], reason="no", when=3_000)
-    assert (await history.read(history.branch)).digest == after[1].digest
+    assert (await history.read(history.branch)).digest == after[0].digest
     shallow = pytest.raises(RepositoryError, match="is a shallow clone")
     with shallow if (history.root / ".git/shallow").exists() else nullcontext():
         assert _bisected(history, base, commits) == (commits[1],)
@@ -66,6 +73,14 @@ async def work(history: SkillRepository, start: Skill) -> list[str]:
     assert await history.changed_beside(commits[1]) == ()
     assert await history.is_ancestor(base, back[-1])
     return [base, *commits, *back]
+
+
+async def _beside_the_branch(history: SkillRepository, commits: list[str], change: EditCommit) -> None:
+    """A rejected edit that is kept and pruned, and the note on a run."""
+    rejected = RejectedRefs(history.root, SKILL_PATH, author=HONED)
+    await rejected.keep("r-1.2", commits[-2], (change,), by="gate", when=2_000)
+    assert await rejected.prune(older_than=2_500, most=9) == ("r-1.2",)
+    await ReportNotes(history.root, author=HONED).append(commits[-1], "A report", when=2_000)
 
 
 def _bisected(history: SkillRepository, base: str, commits: list[str]) -> tuple[str, ...]:
@@ -81,7 +96,8 @@ async def test_nothing_of_anybodys_is_touched(folder: Path, state: State) -> Non
     remote = _remote(where)
     before = fingerprint(where)
     mark(where).unlink(missing_ok=True)
-    history = history_of(where)
+    author = replace(HONED, signer=Signer(where, "auto")) if state is programs else HONED
+    history = SkillRepository(where, SKILL_PATH, author=author)
     line = await work(history, await history.read(await history.base()))
     Remote(where, "bare").push(line[-1], history.branch)
     assert git(remote, "rev-parse", history.branch).strip() == line[-1]
@@ -90,7 +106,7 @@ async def test_nothing_of_anybodys_is_touched(folder: Path, state: State) -> Non
     assert git(
         where, "--no-replace-objects", "rev-list", "--reverse", "--parents", f"{line[0]}..{history.branch}"
     ).splitlines() == [f"{child} {parent}" for parent, child in pairwise(line)]
-    old, new = tree_of(where, line[0]), tree_of(where, line[3])
+    old, new = tree_of(where, line[0]), tree_of(where, line[2])
     changed = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     inside = ("SKILL.md", "references/crlf_md", "scripts/run_sh", "scripts/empty", "references/n\u00e9w.md")
     assert changed == {f"{SKILL_PATH}/{name}" for name in inside}

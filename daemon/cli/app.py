@@ -38,7 +38,6 @@ _MODULES = {
         "check",
         "bisect",
         "publish",
-        "bench",
         "demo",
         "tasks",
     )

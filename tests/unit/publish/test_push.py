@@ -328,6 +328,32 @@ async def test_a_password_is_git_s_own_affair_and_never_asked_for(
         assert (await publisher(work).publish()).outcome is Outcome.PUSHED
 
 
+async def test_a_credential_of_the_environment_is_written_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/publishing.md has it for CI: the helper reads a variable; a model's key is not there to be read."""
+    async with GitServer(tmp_path / "remote") as server:
+        work = a_clone(tmp_path / "work", server.url(PROJECT))
+        await work.accept("- x")
+        server.password = "hunter2-hunter2"
+        git(work.folder, "config", "credential.helper", '!f() { echo username=honed; echo "password=$CI_TOKEN"; }; f')
+        monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+        for variable, outcome in (("OPENAI_API_KEY", None), ("CI_TOKEN", Outcome.PUSHED)):
+            monkeypatch.setenv(variable, server.password)
+            helper = f'!f() {{ echo username=honed; echo "password=${variable}"; }}; f'
+            git(work.folder, "config", "credential.helper", helper)
+            before = everything(work.folder)
+            if outcome is None:
+                with pytest.raises(PublishError, match=r"Authentication failed .*credential helper"):
+                    await publisher(work).publish()
+            else:
+                assert (await publisher(work).publish()).outcome is outcome
+            assert everything(work.folder) == before
+        assert not (tmp_path / "trace").exists(), "what git is told is not traced into a file either"
+        written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+        assert server.password.encode() not in written
+
+
 async def test_an_address_with_a_password_is_not_repeated(work: Work) -> None:
     git(work.folder, "remote", "set-url", "origin", "http://honed:hunter2-hunter2@127.0.0.1:9/team/skills.git")
     with pytest.raises(PublishError) as raised:

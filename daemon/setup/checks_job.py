@@ -60,7 +60,9 @@ async def repository_check(config: Config) -> Check:
     if len(skill.text) > config.skill.max_chars:
         return Check("repository", "fail", f"{detail}: over max_chars", "shorten the skill, or raise [skill] max_chars")
     if overlooked:
-        return Check("repository", "warn", overlooked, f"git switch {history.branch.removeprefix('refs/heads/')}")
+        switch = f"git switch {history.branch.removeprefix('refs/heads/')}"
+        remedy = "nothing: the next new run of `honed train` follows it" if config.skill.follow else switch
+        return Check("repository", "warn", overlooked, remedy)
     if warnings := validate(skill):
         return Check("repository", "warn", f"{detail}; {'; '.join(warnings[:3])}", "mend SKILL.md and commit it")
     return Check("repository", "ok", detail)

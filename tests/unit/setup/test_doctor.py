@@ -430,3 +430,20 @@ def test_what_a_providers_answer_means(project: Path, status: int, body: str, st
     row = judge("provider target", section, upstream, status, body)
     assert row.state == state
     assert told in f"{row.detail} {row.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("follow", "remedy"),
+    [("true", "nothing: the next new run of `honed train` follows it"), ("false", "git switch honed/tidy")],
+)
+async def test_another_version_on_head_is_said_with_what_becomes_of_it(
+    project: Path, home: Path, machine: FakeMachine, follow: str, remedy: str
+) -> None:
+    project.write_text(project.read_text().replace("[tasks]", f"follow = {follow}\n[tasks]"))
+    skill = project.parent / "skills" / "tidy" / "SKILL.md"
+    _git(project.parent, "branch", "honed/tidy")
+    skill.write_text(skill.read_text() + "\nMine.\n")
+    _git(project.parent, "-c", "user.name=p", "-c", "user.email=p@example.com", "commit", "-qam", "Mine")
+    row = _by_name(await run_checks(project, home=home, machine=machine))["repository"]
+    assert (row.state, row.remedy) == ("warn", remedy)
+    assert "has another version" in row.detail

@@ -142,6 +142,8 @@ class Config(Section):
     tasks: TasksSection
     target: TargetSection
     optimizer: OptimizerSection
+    judge: ModelSection | None = None
+    """`[judge]`: the model that judges rubrics; needed where a task has one."""
     train: TrainSection = TrainSection()
     budget: BudgetSection = BudgetSection()
     sandbox: SandboxSection = SandboxSection()
@@ -229,8 +231,8 @@ def _check(config: Config) -> list[Finding]:
     what = "must have a letter or digit, and no line end, control character, '<' or '>'"
     names = (("author_name", config.git.author_name), ("author_email", config.git.author_email))
     wrong += [(("git", key), what) for key, text in names if not _is_identity(text)]
-    for name, section in (("target", target), ("optimizer", config.optimizer)):
-        wrong += [((name, key), what) for key, what in _check_model(section)]
+    for name, section in (("target", target), ("optimizer", config.optimizer), ("judge", config.judge)):
+        wrong += [((name, key), what) for key, what in (_check_model(section) if section else [])]
     return wrong
 
 

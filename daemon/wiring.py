@@ -174,13 +174,7 @@ async def open_parts(
             journal,
             attempts_folder=state / "attempts",
             workers=config.sandbox.workers,
-            settings=AttemptSettings(
-                activation=target.activation,
-                max_turns=target.max_turns,
-                tries=config.train.attempt_tries,
-                image_digest=facts.image_digest if facts and target.harness != "chat" else "",
-                judge=f"{judge.provider}/{judge.model}" if judge else "",
-            ),
+            settings=_settings(config, target, facts, judge),
             observer=observer,
             purse=purse,
         )
@@ -204,6 +198,18 @@ async def open_parts(
             swept=swept,
             loud=loud,
         )
+
+
+def _settings(
+    config: Config, target: TargetSection, facts: EngineFacts | None, judge: ModelClient | None
+) -> AttemptSettings:
+    return AttemptSettings(
+        activation=target.activation,
+        max_turns=target.max_turns,
+        tries=config.train.attempt_tries,
+        image_digest=facts.image_digest if facts and target.harness != "chat" else "",
+        judge=f"{judge.provider}/{judge.model}" if judge else "",
+    )
 
 
 async def close_stale_evaluations(journal: Journal) -> None:

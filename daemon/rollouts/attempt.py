@@ -43,10 +43,13 @@ class AttemptSettings:
     """Wait before the second try; doubled for each further one, at most 30 s."""
     image_digest: str = ""
     """The engine's image: part of the key; empty for chat."""
+    judge: str = ""
+    """Who judges rubrics (`provider/model`); part of the key where somebody does."""
 
     def key_part(self) -> dict[str, str]:
         """What of this decides an attempt's result."""
-        return {"activation": self.activation, "max_turns": str(self.max_turns), "image": self.image_digest}
+        part = {"activation": self.activation, "max_turns": str(self.max_turns), "image": self.image_digest}
+        return {**part, "judge": self.judge} if self.judge else part
 
 
 class Attempts:
@@ -117,6 +120,7 @@ class Attempts:
             attempt = await self._harness.run(assignment)
             spend.usage = attempt.usage
             record = await self._judge.judge(attempt, task, key)
+            spend.usage = usage_of(record)
             await self._journal.finish_attempt(record)
         self.tell(record, reused=False)
         return record

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 
 from daemon.journal.records import AttemptKey, AttemptRecord
-from daemon.tasks.scorers.scorer import Result, VerifierError
+from daemon.tasks.scorers.scorer import JudgedScore, Result, VerifierError
 from daemon.tasks.task import Score, Task
 from harnesses.harness import Attempt
 from harnesses.outcome import POLICIES, Outcome
+from sandboxes.gateway.policy import Usage
 
 Verifier = Callable[[Task, Result], Awaitable[Score]]
 """Scores a result; raises only `VerifierError`. The real one is `score_task` of the scorer registry."""
@@ -57,20 +58,30 @@ class Judge:
         if key.skill_digest and attempt.trace.skill_listed is False and not attempt.trace.skill_opened:
             return replace(record, outcome=Outcome.SKILL_NOT_VISIBLE, detail="the agent was not told of the skill")
         try:
-            score = await self._score(task, Result(attempt.trace.final_answer, attempt.workspace))
+            score, judging = await self._score(task, Result(attempt.trace.final_answer, attempt.workspace))
         except VerifierError as error:
-            return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()))
+            usage = asdict(attempt.usage + error.usage)
+            return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()), usage=usage)
         return replace(
-            record, score=score.value, hard=score.hard, feedback=score.feedback, score_detail=dict(score.detail)
+            record,
+            score=score.value,
+            hard=score.hard,
+            feedback=score.feedback,
+            score_detail=dict(score.detail),
+            usage=asdict(attempt.usage + judging),
         )
 
-    async def _score(self, task: Task, result: Result) -> Score:
-        number = 1
+    async def _score(self, task: Task, result: Result) -> tuple[Score, Usage]:
+        """The score, and what judge models used for it: in vain, too."""
+        number, used = 1, Usage()
         while True:
             try:
-                return await self._verifier(task, result)
-            except VerifierError:
+                score = await self._verifier(task, result)
+            except VerifierError as error:
+                used += error.usage
                 if number >= self._tries:
-                    raise
+                    raise VerifierError(str(error), used) from error
+            else:
+                return score, used + (score.usage if isinstance(score, JudgedScore) else Usage())
             await self._wait(number)
             number += 1

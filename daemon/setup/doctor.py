@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from daemon.config import Config, ConfigError, load_config
+from daemon.config import Config, ConfigError, ModelSection, load_config
 from daemon.places import state_folder
 from daemon.publishing.check import publish_check
 from daemon.setup.check import Check, can_run, guarded
@@ -102,7 +102,9 @@ async def _job_rows(config: Config, *, online: bool) -> tuple[list[Check], TaskS
             found.append(loaded)
         return row
 
-    sections = {"target": config.target, "optimizer": config.optimizer}
+    sections: dict[str, ModelSection] = {"target": config.target, "optimizer": config.optimizer}
+    if config.judge is not None:
+        sections["judge"] = config.judge
     work: list[tuple[str, Awaitable[Check]]] = [
         ("repository", repository_check(config)),
         ("signing", signing_check(config)),

@@ -1,8 +1,8 @@
 """Work that an answer could make endless (patterns, algebra, schemas) is done in a process that can be ended.
 
-A `Worker` keeps one child (`python -m daemon.tasks.scorers.bounded_worker`) and gives it one request at a time. The
-child's processor time is limited request by request, its memory as a whole; whoever exceeds either loses that child
-alone. Processor time, not the clock, decides: a verdict does not depend on how busy the machine is.
+A `Worker` keeps one child (`python -m daemon.tasks.scorers.bounded_worker`) and gives it one request at a time, which
+it does in a copy of itself. The copy's processor time and memory are limited; a request that exceeds either ends that
+copy alone. Processor time, not the clock, decides: a verdict does not depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import atexit
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import threading
@@ -30,6 +29,8 @@ CPU_S = 1.0
 """Processor time of what an answer may cost, in seconds."""
 WALL_S = 120.0
 """Until a request is given up on, start of the child included: only a machine that stands still takes so long."""
+LOOK_MS = 500
+"""How often a silent child is looked after."""
 
 Death = Literal["", "time", "crash"]
 
@@ -39,13 +40,13 @@ class Reply:
     """What the child said to one request."""
 
     said: tuple[Mapping[str, Any], ...]
-    """One object a stage; the last one carries `done`, unless the child died."""
+    """One object a stage; the last one carries `done`, unless the work ended early."""
     death: Death = ""
-    """What the child died of: its processor time was up, or it crashed (too deep, too large)."""
+    """Why it did: its processor time was up, or it crashed (too deep, too large)."""
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """The last object; raises `VerifierError` if the child died or reported a fault of its own."""
+        """The last object; raises `VerifierError` if the work ended early or met a fault of its own."""
         if self.death:
             msg = "it took too long" if self.death == "time" else "it crashed"
             raise VerifierError(msg)
@@ -77,15 +78,17 @@ class Worker:
             except BaseException:
                 self._end()
                 raise
-            if whole:
-                return Reply(tuple(said))
-            code = child.wait()
-            self._end()
-            return Reply(tuple(said), "time" if code == -signal.SIGPROF else "crash")
+            if not whole:
+                self._end()
+                return Reply(tuple(said), "crash")
+            death: Death = said[-1].get("death", "")
+            return Reply(tuple(said[:-1] if death else said), death)
 
     def _send(self, line: bytes) -> subprocess.Popen[bytes]:
         """Write to a living child; one that died unasked is replaced once."""
         for fresh in (False, True):
+            if self._child is not None and self._child.poll() is not None:
+                self._end()
             child = self._started() if fresh or self._child is None else self._child
             assert child.stdin is not None
             try:
@@ -116,7 +119,12 @@ class Worker:
         poll.register(child.stdout, select.POLLIN | select.POLLHUP)
         said: list[Mapping[str, Any]] = []
         rest = b""
-        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        while time.monotonic() < deadline:
+            if not poll.poll(min(LOOK_MS, self._wall_s * 1000)):
+                # A copy may still hold the pipe of a child that is gone.
+                if child.poll() is not None:
+                    return said, False
+                continue
             data = os.read(child.stdout.fileno(), 1 << 16)
             if not data:
                 return said, False

@@ -16,14 +16,21 @@ _MARKED = re.compile(r"\\boxed|\$|\\\(|\\\[")
 _PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}\s+[A-Za-z]{2,}")
 
 
+def warm() -> None:
+    """Load the library, which takes a second, and say nothing of its time limits being off."""
+    from math_verify import parse  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+
+    logging.disable(logging.CRITICAL)
+    parse("$x$", parsing_timeout=None)
+
+
 def math_verify(request: Mapping[str, Any], say: Callable[..., None]) -> Mapping[str, Any]:
     """`equal`: whether `answer` means one of `golds`; `unread` gives the first gold in which nothing can be read.
 
     What is no expression to math-verify ("62.5%", a word) it compares as text.
     """
-    from math_verify import verify  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, and slow to import
+    from math_verify import verify  # noqa: PLC0415
 
-    logging.disable(logging.CRITICAL)
     golds = [_parsed(gold) for gold in request["golds"]]
     unread = [gold for gold, parsed in zip(request["golds"], golds, strict=True) if not parsed]
     if unread:
@@ -42,4 +49,3 @@ def _parsed(text: str) -> list[Any]:
     whole = text if _MARKED.search(text) or _PROSE.search(text) else rf"\boxed{{{text}}}"
     parsed: list[Any] = parse(whole, parsing_timeout=None)
     return parsed
-

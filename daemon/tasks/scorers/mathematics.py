@@ -19,8 +19,8 @@ from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind, Ver
 from daemon.tasks.scorers.text import accepted_answers
 from daemon.tasks.task import Score, Task
 
-GOLD_CPU_S = 20.0
-"""For the library's start and the gold."""
+GOLD_CPU_S = 10.0
+"""Processor time for reading the gold."""
 MISSING = "needs further packages: pip install 'honed[math]'"
 
 Precision = Annotated[float, Field(gt=0, allow_inf_nan=False)]

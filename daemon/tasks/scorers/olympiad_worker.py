@@ -20,9 +20,13 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 _INTERVAL = re.compile(r"[(\[].*[)\]]", re.DOTALL)
 
 
+def warm() -> None:
+    """Load sympy and its parser."""
+    _parse_latex()
+
+
 def olympiad(request: Mapping[str, Any], say: Callable[..., None]) -> Mapping[str, Any]:
     """`equal`: whether the judge takes `answer` for one of `golds` within `precision` (one number, or one a piece)."""
-    _parse_latex()
     say(golds=True)
     signal.setitimer(signal.ITIMER_PROF, request["answer_cpu_s"])
     return {"equal": any(judge(gold, request["answer"], request["precision"]) for gold in request["golds"])}
@@ -144,4 +148,9 @@ def _equations_equal(gold: str, given: str) -> bool:
         left, right = text.split("=")
         sides.append(sympy.simplify(_parse_latex()(left) - _parse_latex()(right)))
     quotients = (sympy.simplify(sides[0] / sides[1]), sympy.simplify(sides[1] / sides[0]))
-    return any(bool(quotient.is_Integer) and quotient != 0 for quotient in quotients)
+    return any(_is_whole(quotient) for quotient in quotients)
+
+
+def _is_whole(quotient: Any) -> bool:
+    """A whole number but 0; since sympy 1.13 also one that was computed from a decimal ("1.0") must be looked at."""
+    return bool(quotient.is_Integer or quotient.is_Float) and float(quotient).is_integer() and quotient != 0

@@ -42,7 +42,7 @@ _NUMBER = re.compile(
     (?:(?<![\w.)])(?P<inner>[-\u2212]))?
     (?<![\w.])(?<!\d,)(?<![A-Za-z]-)
     (?P<digits>(?>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?)
-    (?!\d|\.\d|,\d|st\b|nd\b|rd\b|th\b)
+    (?!\d|_|\.\d|,\d|st\b|nd\b|rd\b|th\b)
     (?:\s?(?P<percent>%|per\s?cent\b))?
     (?:(?:\s|-)?(?P<scale>thousand|million|billion|trillion)s?\b|(?P<short>mn|mm|bn|tn|[kKMBT])\b)?
     (?:\s?(?P<unit>[A-Za-z$€£¥]{1,12})\b)?

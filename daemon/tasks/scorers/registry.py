@@ -21,6 +21,7 @@ from daemon.tasks.scorers.mathematics import MATH_EQUAL
 from daemon.tasks.scorers.numeric import NUMERIC
 from daemon.tasks.scorers.plugins import load_plugin, plugin_names
 from daemon.tasks.scorers.regex import REGEX
+from daemon.tasks.scorers.rubric import RUBRIC
 from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind, VerifierError
 from daemon.tasks.scorers.script import TEST_SCRIPT
 from daemon.tasks.scorers.spreadsheet import SPREADSHEET_CELLS
@@ -45,6 +46,7 @@ SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
             COMMAND_CHECKS,
             SPREADSHEET_CELLS,
             TEST_SCRIPT,
+            RUBRIC,
         )
     }
 )
@@ -64,6 +66,11 @@ def scorer_kind(spec: ScorerSpec) -> ScorerKind[Any]:
 def needs_sandbox(task: Task) -> bool:
     """Whether scoring the task takes a box."""
     return scorer_kind(task.scorer).needs_sandbox
+
+
+def needs_judge(task: Task) -> bool:
+    """Whether scoring the task takes a judge model."""
+    return scorer_kind(task.scorer).needs_judge
 
 
 def check_scorer(task: Task) -> None:

@@ -14,11 +14,26 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from daemon.tasks.task import Score, Task
+from harnesses.models.client import ModelClient
+from sandboxes.gateway.policy import Usage
 from sandboxes.sandbox import Collected, Limits, Sandbox
 
 
 class VerifierError(Exception):
     """The scorer itself failed: the attempt is invalid, never a score. The message names what to mend."""
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage or Usage()
+        """What a judge model used all the same."""
+
+
+@dataclass(frozen=True)
+class JudgedScore(Score):
+    """A score that a model was asked for."""
+
+    usage: Usage = field(default_factory=Usage)
+    """What that took: it counts as the attempt's."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,8 @@ class Context:
     """Host folder for scratch; each score makes its own folder in it and removes it. None: the system's."""
     limits: Limits = field(default_factory=Limits)
     """Of that box."""
+    judge: ModelClient | None = None
+    """Who judges rubrics; None: such tasks cannot be scored."""
 
 
 class Options(BaseModel):
@@ -76,6 +93,8 @@ class ScorerKind(Generic[OptionsT]):
     build: Callable[[OptionsT, Context], Scorer]
     needs_sandbox: bool = False
     """Its commands run in a box of their own."""
+    needs_judge: bool = False
+    """It asks a model."""
 
     def parse(self, raw: Any) -> OptionsT:
         """Options from plain data; raises pydantic's `ValidationError`."""

@@ -157,3 +157,43 @@ async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path)
     async with open_parts(project, Silent(), optimizer=False) as parts:
         assert await parts.journal.unfinished_attempts() == ()
         assert parts.optimizer is None
+
+
+RUBRIC = {"name": "rubric", "criteria": [{"name": "polite", "text": "The answer is polite."}]}
+JUDGE = '[judge]\nmodel = "judge-model"\nbase_url = "http://127.0.0.1:9/v1"\n'
+
+
+def rubric_project(folder: Path, toml: str) -> Config:
+    rows = [
+        {"id": f"r{n}", "prompt": f"Say {n}.", "scorer": RUBRIC, "split": "train" if n < 2 else "selection"}
+        for n in range(6)
+    ]
+    return load_config(chat_project(folder, "http://127.0.0.1:9/v1", toml=toml, tasks=rows) / "honed.toml")
+
+
+async def test_a_rubric_has_the_judge_of_its_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    async with open_parts(rubric_project(tmp_path / "p", JUDGE), Silent()) as parts:
+        assert parts.rollouts.settings["judge"] == "openai/judge-model"
+
+
+async def test_a_rubric_without_a_judge_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    with pytest.raises(ConfigError, match=r"honed\.toml: \[judge\] is missing, and a task has a rubric"):
+        async with open_parts(rubric_project(tmp_path / "p", ""), Silent()):
+            pass
+
+
+async def test_without_a_rubric_nobody_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    config = load_config(chat_project(tmp_path / "p", "http://127.0.0.1:9/v1", toml=JUDGE) / "honed.toml")
+    async with open_parts(config, Silent()) as parts:
+        assert "judge" not in parts.rollouts.settings
+
+
+def test_a_wrong_key_of_the_judge_is_named(tmp_path: Path) -> None:
+    toml = '[judge]\nmodel = "m"\nmodle = "x"\n'
+    with pytest.raises(ConfigError, match=r"\[judge\] modle is no known key: did you mean `model`"):
+        load_config(chat_project(tmp_path / "p", "http://127.0.0.1:9/v1", toml=toml) / "honed.toml")
+    with pytest.raises(ConfigError, match=r"\[judge\] model must name a model"):
+        load_config(chat_project(tmp_path / "q", "http://127.0.0.1:9/v1", toml='[judge]\nmodel = " "\n') / "honed.toml")

@@ -27,6 +27,7 @@ from daemon.tasks.scorers.commands import CommandCheck
 from daemon.tasks.scorers.files import FileCheck
 from daemon.tasks.scorers.json_checks import JsonCheck
 from daemon.tasks.scorers.registry import SCORERS, score_task
+from daemon.tasks.scorers.rubric import Criterion
 from daemon.tasks.scorers.scorer import Context, Result
 from daemon.tasks.task import TaskError, TaskSet
 from sandboxes.bubblewrap import _lacks
@@ -103,6 +104,11 @@ def test_the_keys_of_models_are_documented_with_their_defaults() -> None:
     assert all(f"`{key}`" in both for key in PriceSection.model_fields)
 
 
+def test_the_judge_s_section_takes_the_keys_of_models() -> None:
+    assert Config.model_fields["judge"].annotation == ModelSection | None
+    assert "the keys that both sections above take" in squeezed(part(CONFIGURATION, "## [judge]"))
+
+
 def test_the_keys_of_caps_are_documented() -> None:
     documented(part(CONFIGURATION, "## [budget]"), CapSection, 1)
 
@@ -157,7 +163,7 @@ def test_every_scorer_and_option_is_documented() -> None:
         assert {key: row[0] for key, row in table.items()} == {key: default_of(kind.options, key) for key in table}
 
 
-@pytest.mark.parametrize("check", [JsonCheck, FileCheck, CommandCheck])
+@pytest.mark.parametrize("check", [JsonCheck, FileCheck, CommandCheck, Criterion])
 def test_every_key_of_a_check_is_documented(check: type[BaseModel]) -> None:
     [name] = [name for name, kind in SCORERS.items() if f"[{check.__name__}," in repr(kind.options.model_fields)]
     documented(scorer_part(name)[1], check, 0)

@@ -20,7 +20,7 @@ from daemon.rollouts.progress import AttemptFinished, AttemptStarted
 from daemon.rollouts.result import TaskResult, paid
 from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
-from daemon.tasks.scorers.scorer import Result, VerifierError
+from daemon.tasks.scorers.scorer import JudgedScore, Result, VerifierError
 from daemon.tasks.task import Score, Task
 from harnesses.harness import Assignment, Attempt
 from harnesses.outcome import Outcome
@@ -223,6 +223,31 @@ async def test_a_failed_verifier_is_asked_again_and_the_agent_is_not(tmp_path: P
     assert results[1].record.outcome == "verifier_failed"
     assert results[1].record.detail == "no reward file"
     assert set(bench.harness.runs.values()) == {1}
+
+
+async def test_what_a_judge_model_uses_counts_as_the_attempt_s_even_in_vain(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def judging(task: Task, result: Result) -> Score:
+        asked.append(task.id)
+        if len(asked) == 1 or task.id == "t1":
+            raise VerifierError("the judge model failed", Usage(1, 100, 0, 10, 0.5))
+        return JudgedScore(1.0, hard=True, usage=Usage(2, 200, 0, 20, 1.0))
+
+    plain = await Bench(tmp_path / "plain", workers=1).open()
+    own = [Usage(**result.record.usage) for result in await plain.score(TASKS[:2])]
+    bench = await Bench(tmp_path / "judged", verifier=judging, workers=1).open()
+    results = await bench.score(TASKS[:2])
+    used = [Usage(**result.record.usage) for result in results]
+    assert used[0] == own[0] + Usage(3, 300, 0, 30, 1.5)
+    assert used[1] == own[1] + Usage(3, 300, 0, 30, 1.5)
+    assert [result.valid for result in results] == [True, False]
+
+
+def test_who_judges_is_part_of_what_an_attempt_is() -> None:
+    assert AttemptSettings().key_part() == AttemptSettings(judge="").key_part()
+    assert AttemptSettings(judge="openai/one").key_part() != AttemptSettings(judge="openai/two").key_part()
+    assert "judge" not in AttemptSettings().key_part()
 
 
 async def test_an_agent_that_was_not_shown_the_skill_is_invalid(tmp_path: Path) -> None:

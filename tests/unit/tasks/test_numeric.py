@@ -39,6 +39,7 @@ from tests.support.tasks import score_answer, task_for
         ("COVID-19 in Q3 of FY1934, 2nd table", []),
         ("3.14.15", []),
         ("1,23", []),
+        ("5_000_000", []),
         ("no digits", []),
         ("٣", [3.0]),
     ],

@@ -90,10 +90,12 @@ async def test_a_machine_that_stands_still_is_our_failure() -> None:
 
 async def test_memory_is_bounded() -> None:
     small = Worker(128 * MIB)
-    reply = await small.ask("check_json", 10.0, text="[" + "[]," * 2_000_000 + "[]]", schema=None, checks=[])
-    with pytest.raises(VerifierError, match=r"it failed: MemoryError|it crashed"):
-        _ = reply.result
-    small.close()
+    try:
+        reply = await small.ask("check_json", 10.0, text="[" + "[]," * 2_000_000 + "[]]", schema=None, checks=[])
+        with pytest.raises(VerifierError, match=r"it failed: MemoryError|it crashed"):
+            _ = reply.result
+    finally:
+        small.close()
 
 
 async def test_text_is_carried_as_it_is(worker: Worker) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from skills_repo.history import RepositoryError
+from skills_repo.ownership import hand_over, is_of_another
 
 TIMEOUT_S = 120.0
 _SETTINGS = (
@@ -85,6 +86,8 @@ class Git:
             lines = err.decode("utf-8", "replace").strip().splitlines() or [""]
             said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
             raise GitFailedError(argv[0], code, said.removeprefix("fatal: ").removeprefix("error: "))
+        if argv[0] == "update-ref" and is_of_another(self.folder):
+            hand_over(self.folder / self.line("rev-parse", "--git-common-dir"))  # objects come before the ref
         return out
 
     def line(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:

@@ -19,7 +19,7 @@ from skills_repo.revert import revert
 from skills_repo.signing import Signer
 from skills_repo.skill import Skill, from_files
 from tests.support.skills import HONED, SKILL_PATH, a_change, git, history_of, lay
-from tests.support.states import STATES, State, copy_of, fingerprint, mark, programs, template
+from tests.support.states import STATES, State, copy_of, fingerprint, given_away, linked, mark, programs, template
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +138,19 @@ async def test_a_large_file_is_no_uncommitted_change_where_its_filter_is_missing
     lay(folder, {f"{SKILL_PATH}/SKILL.md": b"changed"})
     assert await history_of(folder).dirty() == (f"{SKILL_PATH}/SKILL.md",)
     assert not mark(folder).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into the repositories of others")
+@pytest.mark.parametrize("kind", ["plain", "linked"])
+async def test_what_root_writes_belongs_to_the_repositorys_owner(folder: Path, kind: str) -> None:
+    outside = folder.with_name("outside")
+    lay(outside, {"x": b"x"})
+    where = linked(folder) if kind == "linked" else folder
+    for place in {folder, where}:
+        given_away(place)
+    (folder / ".git/objects/info/link").symlink_to(outside)
+    history = history_of(where)
+    await work(history, await history.read(await history.base()))
+    written = [path for path in (folder / ".git").rglob("*") if path.lstat().st_uid != 65534]
+    assert written == [folder / ".git/objects/info/link"] or written == []
+    assert {path.stat().st_uid for path in (outside, outside / "x")} == {0}

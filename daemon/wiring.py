@@ -39,6 +39,7 @@ from daemon.setup.clis import agents_folder
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
 from daemon.setup.toolkit import ensure_toolkit
+from daemon.tasks.images import in_own_images
 from daemon.tasks.load import load_tasks
 from daemon.tasks.scorers.registry import needs_judge, needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context
@@ -163,6 +164,7 @@ async def open_parts(
         purse = open_purse(budget, target, models, journal)
         choice = await _engine(config, target, tasks)
         sandbox = choice.sandbox if choice else None
+        tasks = await in_own_images(tasks, sandbox, engine_address(), state / "images")
         swept = await sandbox.sweep() if sandbox else ()
         await journal.abandon_attempts(await journal.unfinished_attempts())
         await close_stale_evaluations(journal)

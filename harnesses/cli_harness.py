@@ -202,7 +202,8 @@ class CliHarness(ABC):
             deadline=time.time() + assignment.deadline_s + _GRACE_S,
             gateway_socket=door.socket,
             mounts=(self._settings.cli.mount, *self._settings.mounts),
-            limits=self._settings.limits,
+            limits=assignment.limits(self._settings.limits) if assignment.limits else self._settings.limits,
+            root=assignment.root,
         )
         async with self._sandbox.open(spec) as box:
             await self._write(box, assignment, laid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from harnesses.outcome import Outcome
 from harnesses.traces.trace import Trace
 from sandboxes.gateway.policy import Usage
-from sandboxes.sandbox import Collected, EngineFacts
+from sandboxes.sandbox import Collected, EngineFacts, Limits, Root
 
 Activation = Literal["explicit", "discovered"]
 """`explicit`: the prompt invokes the skill, so its body always reaches the model; `discovered`: the agent decides."""
@@ -50,6 +50,10 @@ class Assignment:
     provider_tools: frozenset[str] = frozenset()
     seed: int | None = None
     """Passed to providers that take one (chat)."""
+    root: Root | None = None
+    """The task's own image; None: the engine's. A chat model runs no command, and sees only `files`."""
+    limits: Callable[[Limits], Limits] | None = None
+    """What the task makes of the configured limits; None: nothing."""
 
 
 @dataclass(frozen=True)

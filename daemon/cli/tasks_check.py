@@ -31,7 +31,7 @@ from daemon.optimizer.gates.power import smallest_effect
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
 from daemon.tasks.check import SetReport, check_set, each
-from daemon.tasks.prove import Proof
+from daemon.tasks.prove import Proof, Verdict
 from daemon.tasks.proving import prove_all
 from daemon.tasks.scorers.registry import needs_sandbox
 from daemon.tasks.scorers.scorer import Context
@@ -172,7 +172,10 @@ def _render(console: Console, report: SetReport, proofs: list[Proof], data: dict
     if report.published:
         console.print(f"this is the published split of {report.published}")
     sound = sum(proof.verdict.sound for proof in proofs)
-    tried = f"; {sound:,} of {len(proofs):,} tasks proved by their solution or answer, and by nothing" if proofs else ""
+    tried = f"; {sound:,} of {len(proofs):,} tasks proved by their solution or answer" if proofs else ""
+    untried = sum(proof.verdict is Verdict.HALF for proof in proofs)
+    if untried:
+        console.print(f"{untried:,} of them have neither: nothing shows that they can be passed", style="yellow")
     style, word = ("green", "nothing is wrong") if data["passed"] else ("bold red", "not fit to be run")
     faults = f" ({len(report.problems):,} problems)" if report.problems else ""
     console.print(f"[{style}]{word}[/]{faults}{tried}")

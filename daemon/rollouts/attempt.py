@@ -9,6 +9,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -20,7 +21,7 @@ from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
 from daemon.rollouts.result import usage_of
 from daemon.rollouts.scoring import Judge, Verifier
 from daemon.rollouts.stop import Breaker, disk_full, stopped
-from daemon.tasks.task import Task
+from daemon.tasks.task import Task, limits_for
 from harnesses.harness import Activation, Assignment, Harness, RenderedSkill
 from harnesses.outcome import POLICIES, Outcome
 from sandboxes.disk import is_full
@@ -139,6 +140,8 @@ class Attempts:
             deadline_s=task.timeout_s,
             max_turns=self._settings.max_turns,
             seed=trial,
+            root=task.root,
+            limits=partial(limits_for, task) if task.environment else None,
         )
 
     async def _wait(self, number: int) -> None:

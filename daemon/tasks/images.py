@@ -16,8 +16,10 @@ from pathlib import Path
 
 from daemon.tasks.digest import build_digest
 from daemon.tasks.formats.paths import workspace_path
-from daemon.tasks.task import Environment, Task
+from daemon.tasks.stored import StoredTasks
+from daemon.tasks.task import Environment, Task, TaskSet
 from sandboxes.image.task_image import TaskImage, build_task_image, pull_task_image
+from sandboxes.sandbox import Sandbox, SandboxError
 
 TAG = "honed-task"
 _SKILL = re.compile(r"(?:^|.*/)skills?/[^/]+/SKILL\.md", re.IGNORECASE)
@@ -35,6 +37,28 @@ async def prepare(task: Task, address: str, folder: Path) -> Task:
     laid = await asyncio.to_thread(_keep, files, folder / image.root.image.removeprefix("sha256:")[:24])
     make = tuple(path for path in image.root.make if not any(_within(path, one) for one in _skill_folders(image.files)))
     return replace(task, files=laid, root=replace(image.root, make=tuple(filter(_allowed, make))))
+
+
+async def in_own_images(tasks: TaskSet, sandbox: Sandbox | None, address: str | None, folder: Path) -> TaskSet:
+    """The set with every image ready; raises `SandboxError` for a task whose image this engine cannot run.
+
+    `sandbox` is what attempts and tests run in; None: nothing runs, and no image is needed.
+    """
+    if sandbox is None or isinstance(tasks.tasks, StoredTasks):  # one file holds no environments
+        return tasks
+    ready = []
+    for task in tasks.tasks:
+        if task.environment is None:
+            ready.append(task)
+            continue
+        if sandbox.name != "docker" or address is None:
+            msg = (
+                f"task {task.id} has an image of its own, which the {sandbox.name} engine cannot run: use Docker, or "
+                "take its Dockerfile and docker_image away to run it in honed's own image"
+            )
+            raise SandboxError(msg)
+        ready.append(await prepare(task, address, folder))
+    return replace(tasks, tasks=tuple(ready))
 
 
 async def _image(environment: Environment, address: str) -> TaskImage:

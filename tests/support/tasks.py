@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ GOLDEN = REPOSITORY / "tests" / "golden" / "tasks"
 
 
 def real_data(path: str) -> Path:
-    """A file or folder of the public benchmark data beside the repository; the test is skipped where it is not."""
-    found = REPOSITORY.parent / "shared" / "data" / path
+    """A file or folder of the public benchmark data (`HONED_REAL_DATA`); the test is skipped where it is not."""
+    found = Path(os.environ.get("HONED_REAL_DATA", REPOSITORY.parent / "shared" / "data")) / path
     if not found.exists():
         pytest.skip(f"the public benchmark data is not at hand ({path})")
     return found

@@ -7,10 +7,11 @@ import pytest
 
 from daemon.tasks import images
 from daemon.tasks.digest import build_digest, task_digest
-from daemon.tasks.images import prepare, without_skills
-from daemon.tasks.task import Environment, limits_for
+from daemon.tasks.images import in_own_images, prepare, without_skills
+from daemon.tasks.task import Environment, TaskSet, limits_for
+from sandboxes.fake import FakeAnswer, FakeSandbox
 from sandboxes.image.task_image import TaskImage
-from sandboxes.sandbox import GIB, Limits, Root
+from sandboxes.sandbox import GIB, Limits, Root, SandboxError
 from tests.support.tasks import task_for
 
 FILES = {
@@ -71,3 +72,15 @@ def test_a_task_gets_no_more_than_is_configured() -> None:
     asked = task_for("exact_match", "x", environment=Environment(image="a", memory_bytes=8 * GIB, cpus=0.5))
     assert limits_for(asked, Limits()) == replace(Limits(), cpus=0.5)
     assert limits_for(task_for("exact_match", "x"), Limits()) == Limits()
+
+
+async def test_an_engine_without_images_refuses_such_a_set(tmp_path: Path) -> None:
+    plain = task_for("exact_match", "x")
+    tasks = TaskSet((plain, replace(plain, id="u", environment=Environment(image="a"))), tmp_path)
+    fake = FakeSandbox(lambda box, command: FakeAnswer())
+    with pytest.raises(
+        SandboxError, match="task u has an image of its own, which the fake engine cannot run: use Docker"
+    ):
+        await in_own_images(tasks, fake, "unix:///x", tmp_path)
+    assert await in_own_images(tasks, None, None, tmp_path) == tasks
+    assert await in_own_images(TaskSet((plain,), tmp_path), fake, None, tmp_path) == TaskSet((plain,), tmp_path)

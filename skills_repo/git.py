@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from skills_repo.history import RepositoryError
@@ -108,6 +109,7 @@ def _finished(command: list[str], folder: Path, stdin: bytes, env: Mapping[str, 
         try:
             out, err = process.communicate(stdin, timeout=TIMEOUT_S)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     return process.returncode, out, err

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills_repo import objects
+from skills_repo import locks, objects
 from skills_repo.git import Git, GitFailedError
 from skills_repo.history import Author, RepositoryError
 from skills_repo.refs import Refs
@@ -64,8 +64,11 @@ class ReportNotes:
             new = self._git.line("commit-tree", tree, *parent, "-F", "-", stdin=b"Note a run's report\n", env=env)
             try:
                 self._git.run("update-ref", "-m", "honed: a run's report", REF, new, old or "0" * len(oid), env=env)
-            except GitFailedError:
-                if last or self._refs.head() == old:
+            except GitFailedError as error:
+                if self._refs.head() == old and locks.exists(self._refs):
+                    if last or not locks.clear(self._refs):
+                        raise locks.locked(self._refs) from error
+                elif last or self._refs.head() == old:
                     raise
             else:
                 return

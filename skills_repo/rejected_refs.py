@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
+from skills_repo import locks, objects
 from skills_repo import log as logs
-from skills_repo import objects
 from skills_repo.git import Git, GitFailedError
 from skills_repo.history import Author, EditCommit, RepositoryError
 from skills_repo.refs import Refs
@@ -116,13 +116,17 @@ class RejectedRefs:
         rows += [f"Honed-Commit: {commit}" for commit in one.commits]
         tag = self._git.line("mktag", stdin=(head + "\n".join(rows) + "\n").encode())
         env = objects.identity(self._author, one.when)
+        ref = Refs(self._git, self._below + one.name)
         try:
-            self._git.run("update-ref", self._below + one.name, tag, "0" * len(tag), env=env)
-        except GitFailedError:
-            found = self._find(one.name)
-            if found is None:
+            self._git.run("update-ref", ref.branch, tag, "0" * len(tag), env=env)
+        except GitFailedError as error:
+            if found := self._find(one.name):
+                return found.commits
+            if not locks.exists(ref):
                 raise
-            return found.commits
+            if not locks.clear(ref):
+                raise locks.locked(ref) from error
+            return self._point(one)
         return one.commits
 
     def _find(self, name: str) -> _Set | None:

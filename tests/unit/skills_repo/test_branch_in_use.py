@@ -12,7 +12,9 @@ import pytest
 
 from skills_repo import locks
 from skills_repo.history import RepositoryError
+from skills_repo.notes import ReportNotes
 from skills_repo.refs import Refs
+from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
 from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay
 from tests.support.states import fingerprint
@@ -221,3 +223,27 @@ def test_of_two_that_free_a_branch_the_second_leaves_a_new_lock_alone(tmp_path: 
         patch.setattr(locks, "_is_git_at_work", meanwhile)
         assert not locks.clear(refs)
     assert lock.exists()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("name", ["refs/notes/honed", "refs/honed/rejected/xlsx/r-1.1"])
+async def test_a_lock_of_a_dead_git_on_any_ref_of_honeds_does_not_stop_work_for_good(tmp_path: Path, name: str) -> None:
+    folder = a_repository(tmp_path / "r")
+    head = git(folder, "rev-parse", "HEAD").strip()
+
+    async def written() -> None:
+        if name.startswith("refs/notes"):
+            await ReportNotes(folder, author=HONED).append(head, "A report", when=100)
+        else:
+            await RejectedRefs(folder, SKILL_PATH, author=HONED).keep(
+                "r-1.1", head, (a_change(NEW),), by="gate", when=1
+            )
+
+    lock = folder / f".git/{name}.lock"
+    lay(lock.parent, {lock.name: b""})
+    with pytest.raises(RepositoryError, match=rf"is locked: {lock} is .*`rm {lock}`"):
+        await written()
+    os.utime(lock, (1, 1))
+    await written()
+    assert git(folder, "rev-parse", "--verify", name).strip()
+    assert not lock.exists()

@@ -49,6 +49,10 @@ gate = "strict"
 
 [sandbox]
 workers = {workers}
+
+[git]
+# The same commits for everybody, whoever signs theirs.
+sign = "never"
 """
 
 

@@ -52,7 +52,7 @@ class TasksSection(Section):
     """`[tasks]`: what is measured."""
 
     path: Path
-    """A tasks.jsonl, or a folder of Harbor tasks, relative to honed.toml."""
+    """A task set of any format, relative to honed.toml, or `python:NAME`."""
     split: tuple[int, int, int] = (4, 1, 5)
     """train : selection : test, for tasks without an explicit split."""
     split_seed: int = 42

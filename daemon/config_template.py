@@ -22,7 +22,7 @@ path = {skill}
 repository = {repository}
 
 [tasks]
-# A tasks.jsonl, or a folder of Harbor tasks.
+# A tasks.jsonl, .csv or evals.json, a folder of Harbor tasks, or python:NAME (docs/tasks.md).
 path = {tasks}
 # train : selection : test, for tasks without a split of their own.
 # split = {split}

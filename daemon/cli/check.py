@@ -64,25 +64,29 @@ async def _check(output: Output, file: Path, names: tuple[str, str], files: dict
     old, new = await history.resolve(names[0]), await history.resolve(names[1])
     after = await history.read(new)
     before = await history.read(old) if await history.files(old) else None
-    report = unmeasured(before, after)
+    report, split_digest = unmeasured(before, after), ""
     if report is None:
         assert before is not None
-        report = await _measured(output, config, (before, after), new)
+        report, split_digest = await _measured(output, config, (before, after), new)
     path, ends = config.skill.path, (old, new)
     texts = {"junit": junit(report, path), "markdown": markdown(report, path, ends)}
     for kind, target in files.items():
         if target is not None:
             target.write_text(texts[kind], encoding="utf-8")
-    output.result(check_data(report, path, ends), lambda console: _render(console, report, path, ends))
+    data = {**check_data(report, path, ends), "split_digest": split_digest}
+    output.result(data, lambda console: _render(console, report, path, ends))
     return 0 if report.passed else 1
 
 
-async def _measured(output: Output, config: Config, skills: tuple[Skill, Skill], commit: str) -> CheckReport:
+async def _measured(
+    output: Output, config: Config, skills: tuple[Skill, Skill], commit: str
+) -> tuple[CheckReport, str]:
+    """The report, and the digest of the split that it was measured on."""
     async with open_parts(config, progress(output), optimizer=False) as parts:
         for line in parts.loud:
             output.warn(line)
         await check_target(parts.canary, parts.state / "attempts")
-        return await check(
+        report = await check(
             parts.rollouts,
             parts.journal,
             parts.tasks,
@@ -93,6 +97,7 @@ async def _measured(output: Output, config: Config, skills: tuple[Skill, Skill],
             commit=commit,
             purse=parts.purse,
         )
+        return report, parts.tasks.split_digest
 
 
 def check_data(report: CheckReport, skill: str, ends: tuple[str, str]) -> dict[str, Any]:

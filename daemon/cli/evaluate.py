@@ -158,6 +158,8 @@ def evaluation_data(report: EvaluationReport, parts: Parts, commit: str) -> dict
         "commit": commit,
         "digest": report.digest,
         "split": report.split,
+        "tasks_digest": parts.tasks.digest,
+        "split_digest": parts.tasks.split_digest,
         "harness": parts.harness.name,
         "sandbox": parts.engine.engine if parts.engine else "none",
         "metric": report.metric,

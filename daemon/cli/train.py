@@ -153,6 +153,8 @@ def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:
         "sandbox": parts.engine.engine if parts.engine else "none",
         "image": parts.engine.image_digest if parts.engine else "",
         "harnesses": [parts.harness.name],
+        "tasks_digest": parts.tasks.digest,
+        "split_digest": parts.tasks.split_digest,
         "attempts": report.attempts,
         "invalid": report.invalid,
         "score": {"metric": report.metric, **scores_data(report)},

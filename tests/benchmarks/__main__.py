@@ -16,6 +16,7 @@ from sandboxes.sandbox import SandboxError
 from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
 from tests.benchmarks.gate import gate
+from tests.benchmarks.loading import loading
 from tests.benchmarks.log import log
 from tests.benchmarks.no_op_runs import no_op_runs
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "gate": gate,
     "ablation": ablations,
     "no_op_runs": no_op_runs,
+    "tasks": loading,
 }
 """By the first words of the names of their results."""
 

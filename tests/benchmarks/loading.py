@@ -1,0 +1,80 @@
+"""The processor time that a hundred thousand tasks take to load, beside plain JSON parsing; and what they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from daemon.tasks.load import load_tasks
+from tests.benchmarks.results import Result
+
+TASKS = 100_000
+WORDS = 60
+"""Of a prompt."""
+
+
+async def loading(n: int, say: Callable[[str], None]) -> dict[str, Result]:
+    """`tasks.load_s`, its ratio to `json.loads` of every line, and the bytes a loaded task holds."""
+    return await asyncio.to_thread(_measure, min(n, 3), say)
+
+
+def _measure(n: int, say: Callable[[str], None]) -> dict[str, Result]:
+    with tempfile.TemporaryDirectory(prefix="honed-bench-") as folder:
+        file = _write(Path(folder) / "tasks.jsonl", WORDS)
+        loads, plain = [], []
+        for turn in range(n):
+            plain.append(_plain_s(file))
+            loads.append(_load_s(file))
+            say(f"{TASKS:,} tasks {turn + 1}: {loads[-1]:.2f} s, plain JSON {plain[-1]:.2f} s")
+        held = [_held(_write(Path(folder) / f"{words}.jsonl", words)) for words in (WORDS, 4 * WORDS)]
+    note = f"{TASKS:,} tasks, {min(loads):.2f}-{max(loads):.2f}, plain JSON {median(plain):.2f}"
+    grows = f"{held[1] / TASKS:.0f} with prompts four times as long"
+    return {
+        "tasks.load_s": Result(median(loads), "s", n, note),
+        "tasks.load_ratio": Result(median(load / one for load, one in zip(loads, plain, strict=True)), "ratio", n),
+        "tasks.held_bytes": Result(held[0] / TASKS, "B", 1, f"a task; {grows}"),
+    }
+
+
+def _write(file: Path, words: int) -> Path:
+    random_ = random.Random(1)
+    vocabulary = [f"word{number}" for number in range(5_000)]
+    with file.open("w", encoding="utf-8") as stream:
+        for number in range(TASKS):
+            prompt = f"Question {number}: {' '.join(random_.choices(vocabulary, k=words))}"
+            row = {"id": f"t-{number}", "prompt": prompt, "answer": "yes", "scorer": "exact_match"}
+            stream.write(json.dumps(row | {"group": f"g{number % 20}"}) + "\n")
+    return file
+
+
+def _plain_s(file: Path) -> float:
+    began = time.process_time()
+    with file.open("rb") as stream:
+        for line in stream:
+            json.loads(line)
+    return time.process_time() - began
+
+
+def _load_s(file: Path) -> float:
+    began = time.process_time()
+    load_tasks(file)
+    return time.process_time() - began
+
+
+def _held(file: Path) -> int:
+    """Bytes that a loaded set keeps."""
+    tracemalloc.start()
+    try:
+        loaded = load_tasks(file)
+        held, _ = tracemalloc.get_traced_memory()
+        assert len(loaded.tasks) == TASKS
+        return held
+    finally:
+        tracemalloc.stop()

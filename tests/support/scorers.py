@@ -50,6 +50,7 @@ def specimens(folder: Path) -> Mapping[str, Specimen]:
         "token_f1": _said("token_f1", "Port Alder", "port alder", "Elm"),
         "substring": _said("substring", "Port Alder", "It is Port Alder.", "Port Elm"),
         "numeric": _said("numeric", "5 million", "5,000,000", "5 billion"),
+        "officeqa": _said("officeqa", "5 million", "5 million", "5 billion"),
         "anls": _said("anls", "Port Alder", "port alder", "Elm"),
         "multiple_choice": _said("multiple_choice", "B", "B", "A", choices=choices),
         "math_equal": replace(_said("math_equal", "1/2", "0.5", "2"), slow=ALGEBRA),
@@ -190,3 +191,21 @@ HOSTILE_FILES: Mapping[str, Callable[[], bytes]] = {
     "errors": lambda: book(A1="#REF!", A2="#N/A"),
     "long cells": lambda: book(A1="x" * 32_000, A2="9" * 32_000),
 }
+
+
+def _distance(left: str, right: str) -> int:
+    """Edit distance by its definition, row by row."""
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        last, row = row, [i]
+        for j, b in enumerate(right, start=1):
+            row.append(min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b)))
+    return row[-1]
+
+
+def published_anls(predicted: str, gold: str) -> float:
+    """The DocVQA rule, written out plainly."""
+    ours, theirs = (" ".join(text.strip().lower().split()) for text in (predicted, gold))
+    longest = max(len(ours), len(theirs))
+    share = _distance(ours, theirs) / longest if longest else 0.0
+    return 1 - share if share < 0.5 else 0.0

@@ -1,7 +1,7 @@
 """The OlympiadBench judge, in the bounded process: sympy has no bound of its own.
 
 Follows OpenBMB/OlympiadBench eval/auto_scoring_judge.py @ba5b26a (MIT): the same texts count as equal, its factors of
-100 among them. It differs where the official code crashes or forgets: each piece keeps its own precision.
+100 among them. It differs where the official code is at fault: each piece keeps its own precision, and 1.0 is 1.
 """
 
 from __future__ import annotations
@@ -152,5 +152,5 @@ def _equations_equal(gold: str, given: str) -> bool:
 
 
 def _is_whole(quotient: Any) -> bool:
-    """A whole number but 0; since sympy 1.13 also one that was computed from a decimal ("1.0") must be looked at."""
+    """A whole number but 0, decimals among them: the official code takes k = 1.0 for another equation than k = 1."""
     return bool(quotient.is_Integer or quotient.is_Float) and float(quotient).is_integer() and quotient != 0

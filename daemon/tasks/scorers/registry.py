@@ -19,6 +19,7 @@ from daemon.tasks.scorers.files import FILE_CHECKS
 from daemon.tasks.scorers.json_checks import JSON_CHECKS
 from daemon.tasks.scorers.mathematics import MATH_EQUAL
 from daemon.tasks.scorers.numeric import NUMERIC
+from daemon.tasks.scorers.officeqa import OFFICEQA
 from daemon.tasks.scorers.plugins import load_plugin, plugin_names
 from daemon.tasks.scorers.regex import REGEX
 from daemon.tasks.scorers.rubric import RUBRIC
@@ -37,6 +38,7 @@ SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
             TOKEN_F1,
             SUBSTRING,
             NUMERIC,
+            OFFICEQA,
             ANLS,
             MULTIPLE_CHOICE,
             MATH_EQUAL,

@@ -104,6 +104,7 @@ async def test_hostile_answers_get_a_verdict_or_are_invalid(
 SURPRISES: Mapping[str, list[str]] = {
     # A bare 5 is compatible with a gold of 5 million, by OfficeQA's rule.
     "numeric": ["right to left"],
+    "officeqa": ["right to left"],
 }
 
 

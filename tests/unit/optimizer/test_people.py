@@ -116,5 +116,3 @@ async def test_a_persons_words_are_neutral_and_bounded(tmp_path: Path) -> None:
     assert len(one.reason) <= 300
     assert not {"#12", "<!--", "\x1b"} & set(one.reason.split())
     assert (await made.training().run()).commits == ()
-
-

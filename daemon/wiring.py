@@ -144,11 +144,20 @@ def models_of(config: Config, target: TargetSection, *, optimizer: bool = True) 
 
 @asynccontextmanager
 async def open_parts(
-    config: Config, observer: Observer, *, optimizer: bool = True, harness: TargetSection | None = None
+    config: Config,
+    observer: Observer,
+    *,
+    optimizer: bool = True,
+    harness: TargetSection | None = None,
+    tasks: TaskSet | None = None,
 ) -> AsyncIterator[Parts]:
-    """Open everything for one verb; `harness` replaces `[target]` (another agent on the same tasks)."""
+    """Open everything for one verb.
+
+    `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set.
+    """
     target = harness or config.target
-    tasks = await asyncio.to_thread(open_tasks, config)
+    if tasks is None:
+        tasks = await asyncio.to_thread(open_tasks, config)
     state = state_folder(config)
     async with AsyncExitStack() as stack:
         stack.enter_context(state_lock(state))

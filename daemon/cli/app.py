@@ -38,6 +38,7 @@ _MODULES = {
         "check",
         "bisect",
         "publish",
+        "bench",
         "demo",
         "tasks",
     )

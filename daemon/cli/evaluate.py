@@ -82,21 +82,26 @@ class _Settings:
 
     def target(self, config: Config) -> TargetSection:
         """`[target]` with what the options replace."""
-        changes: dict[str, Any] = {}
-        if self.harness:
-            provider = {"codex": "openai", "claude-code": "anthropic"}.get(self.harness, config.target.provider)
-            changes |= {"harness": self.harness, "provider": provider}
-            if provider != config.target.provider and not is_simulated(config.target):
-                if not self.model:
-                    msg = f"--harness {self.harness} asks another provider than [target]'s: give its --model too"
-                    raise ConfigError(msg)
-                # Address, key and price are [target]'s own provider's: no other one may see that key.
-                changes |= {"base_url": None, "api_key_env": None, "price": None}
-        if self.model:
-            changes["model"] = self.model
-            if self.model != config.target.model:
-                changes["price"] = None
-        return config.target.model_copy(update=changes)
+        return other_target(config.target, self.harness, self.model)
+
+
+def other_target(target: TargetSection, harness: HarnessName | None, model: str | None) -> TargetSection:
+    """`[target]` with another harness or model; raises `ConfigError` if a model must be named and is not."""
+    changes: dict[str, Any] = {}
+    if harness:
+        provider = {"codex": "openai", "claude-code": "anthropic"}.get(harness, target.provider)
+        changes |= {"harness": harness, "provider": provider}
+        if provider != target.provider and not is_simulated(target):
+            if not model:
+                msg = f"--harness {harness} asks another provider than [target]'s: give its --model too"
+                raise ConfigError(msg)
+            # Address, key and price are [target]'s own provider's: no other one may see that key.
+            changes |= {"base_url": None, "api_key_env": None, "price": None}
+    if model:
+        changes["model"] = model
+        if model != target.model:
+            changes["price"] = None
+    return target.model_copy(update=changes)
 
 
 async def _evaluate(output: Output, file: Path, settings: _Settings) -> int:

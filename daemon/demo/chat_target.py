@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from daemon.demo.bench_target import answer_benchmark
 from daemon.demo.chat_wordings import MONTHS, read_question
 from daemon.demo.conversation import Conversation
 from daemon.demo.rules import Habits, read_habits
@@ -17,7 +18,8 @@ def answer_question(conversation: Conversation) -> str:
     """The answer to the last question asked; the skill is what the system prompt says."""
     question = read_question(conversation.texts[-1]) if conversation.texts else None
     if question is None:
-        return "I do not understand what the task asks for."
+        said = answer_benchmark("\n".join(conversation.texts), conversation.images, conversation.system)
+        return said or "I do not understand what the task asks for."
     habits = read_habits(conversation.system)
     value = _code(question.given, habits) if question.is_code else _date(question.given, habits)
     if question.asked and not habits.bare_answers:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from daemon.demo.pictures import images_in
+
 CHARS_A_TOKEN = 4
 """Usage figures are text lengths over this."""
 
@@ -44,6 +46,8 @@ class Conversation:
     """Size of what the request before held already."""
     digest: str
     """Of the whole body: ids are made from it."""
+    images: tuple[bytes, ...] = ()
+    """Every picture that it is shown, in order."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,7 @@ def _finished(
         fresh_chars=len(whole) - cached,
         cached_chars=cached,
         digest=hashlib.sha256(whole.encode()).hexdigest(),
+        images=tuple(images_in(items)),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 
+from daemon.demo.bench_target import answer_benchmark, page_asked
 from daemon.demo.chat_target import answer_question
 from daemon.demo.conversation import Call, Conversation, Reply
 from daemon.demo.planner import command
@@ -18,6 +19,7 @@ from daemon.demo.wordings import OUTPUT, read_request
 
 _RUNNING = re.compile(r"Process running with session ID (\d+)")
 _FAILED = re.compile(r"^Traceback \(most recent|^Process exited with code [1-9]|^Exit code [1-9]", re.MULTILINE)
+_FOLDER = re.compile(r"(?i)working directory: (/\S+)")
 _WAIT_MS = 30_000
 
 
@@ -27,6 +29,15 @@ def act(conversation: Conversation) -> Reply:
         return Reply(answer_question(conversation))
     if not ({"exec_command", "Bash"} & conversation.tools):
         return Reply("I have no tool to run commands with.")
+    prompt = "\n".join(conversation.texts)
+    page = page_asked(prompt)
+    if page is not None:
+        return _look(page, conversation, prompt)
+    return _work(conversation, prompt)
+
+
+def _work(conversation: Conversation, prompt: str) -> Reply:
+    """Open the skill, run one script, report."""
     done = [call for call in conversation.calls if not opens_skill(call.name, str(dict(call.arguments)))]
     if done:
         return _report(done[-1], conversation)
@@ -35,10 +46,19 @@ def act(conversation: Conversation) -> Reply:
         opening = _open_skill(conversation)
         if opening:
             return Reply("I will read the skill first.", (opening,))
-    request = read_request("\n".join(conversation.texts))
+    request = read_request(prompt)
     if request is None:
         return Reply("I do not understand what the task asks for.")
     return Reply("I will do it with a short script.", (_shell(conversation, command(request, read_habits(skill))),))
+
+
+def _look(page: str, conversation: Conversation, prompt: str) -> Reply:
+    """Answer a question about a page from its image; a CLI that shows none is asked to open it, once."""
+    skill = delivered_skill(conversation)
+    if not conversation.images and "Read" in conversation.tools and not conversation.calls:
+        where = _FOLDER.search(prompt)
+        return Reply("I will look at the page.", (Call("Read", {"file_path": f"{where[1] if where else '.'}/{page}"}),))
+    return Reply(answer_benchmark(prompt, conversation.images, skill) or "I cannot see the page.")
 
 
 def _open_skill(conversation: Conversation) -> Call | None:

@@ -1,4 +1,4 @@
-"""Images among a task's files: told by their bytes, shown to chat models whole, and to Codex where the prompt names them."""
+"""Images among a task's files: told by their bytes, shown to chat models, and to Codex where the prompt names them."""
 
 from __future__ import annotations
 

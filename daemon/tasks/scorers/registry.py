@@ -67,7 +67,8 @@ def scorer_kind(spec: ScorerSpec) -> ScorerKind[Any]:
 
 def needs_sandbox(task: Task) -> bool:
     """Whether scoring the task takes a box."""
-    return scorer_kind(task.scorer).needs_sandbox
+    kind = scorer_kind(task.scorer)
+    return kind.needs_sandbox or bool(kind.parse(dict(task.scorer.options)).boxed)
 
 
 def needs_judge(task: Task) -> bool:

@@ -69,6 +69,11 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    @property
+    def boxed(self) -> bool:
+        """These options ask for a box, though the scorer does not always."""
+        return False
+
 
 class Scorer(Protocol):
     """A way to score, with its options already given."""

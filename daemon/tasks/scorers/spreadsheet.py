@@ -19,6 +19,7 @@ from pydantic import Field, field_validator
 
 import daemon
 from daemon.tasks.scorers.ranges import parse_ranges
+from daemon.tasks.scorers.recalculate import recalculated
 from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError, left_out
 from daemon.tasks.task import Score, Task
 
@@ -39,6 +40,13 @@ class SpreadsheetOptions(Options):
     """`Sheet!A1:B3`, several separated by commas; without a sheet: the gold's first one."""
     cpu_s: int = Field(default=60, ge=1, le=3600)
     """CPU seconds that reading the output may take (or ten times the gold's, if that is more)."""
+    recalculate: bool = False
+    """Have LibreOffice compute the output's formulas first, in a box, where it is installed there."""
+
+    @property
+    def boxed(self) -> bool:
+        """As `Options.boxed`."""
+        return self.recalculate
 
     @field_validator("range")
     @classmethod
@@ -58,9 +66,9 @@ class SpreadsheetOptions(Options):
 class SpreadsheetScorer:
     """Compares in a process of its own, bounded in memory and time."""
 
-    def __init__(self, options: SpreadsheetOptions, folder: Path | None = None) -> None:
+    def __init__(self, options: SpreadsheetOptions, context: Context) -> None:
         self._options = options
-        self._folder = folder
+        self._context = context
 
     async def score(self, task: Task, result: Result) -> Score:
         """Score the output workbook; raises `VerifierError` if the gold or the machine fails."""
@@ -68,10 +76,13 @@ class SpreadsheetScorer:
         data = result.workspace.files.get(options.output)
         if data is None:
             return Score(value=0.0, hard=False, feedback=_missing(options.output, result))
+        note = ""
+        if options.recalculate:
+            data, note = await recalculated(task, options.output, data, self._context)
         replies, code = await self._compare(task, data)
         last = replies[-1] if replies else {}
         if last.get("stage") == "done":
-            return _score(last)
+            return _score(last, note)
         if last.get("stage") == "bad_output":
             return Score(value=0.0, hard=False, feedback=f"{options.output} {last['why']}")
         if last.get("stage") == "bad_gold":
@@ -84,7 +95,7 @@ class SpreadsheetScorer:
 
     async def _compare(self, task: Task, data: bytes) -> tuple[list[dict[str, Any]], int]:
         gold = task.tests[self._options.gold]
-        with tempfile.TemporaryDirectory(prefix="honed-xlsx-", dir=self._folder) as scratch:
+        with tempfile.TemporaryDirectory(prefix="honed-xlsx-", dir=self._context.folder) as scratch:
             output, request = Path(scratch, "output.xlsx"), Path(scratch, "request.json")
             await asyncio.to_thread(output.write_bytes, data)
             asked = {
@@ -136,13 +147,13 @@ def _missing(output: str, result: Result) -> str:
     return f"the output file {output} is missing" + (f"; there is {', '.join(others[:5])}" if others else "")
 
 
-def _score(reply: dict[str, Any]) -> Score:
+def _score(reply: dict[str, Any], note: str) -> Score:
     cells, wrong = reply["cells"], reply["wrong"]
     return Score(
         value=(cells - wrong) / cells,
         hard=wrong == 0,
         feedback=reply["feedback"],
-        detail={"cells": cells, "wrong": wrong, "samples": reply["samples"]},
+        detail={"cells": cells, "wrong": wrong, "samples": reply["samples"], **({"note": note} if note else {})},
     )
 
 
@@ -153,7 +164,7 @@ def _check(task: Task, options: SpreadsheetOptions) -> None:
 
 
 def _build(options: SpreadsheetOptions, context: Context) -> Scorer:
-    return SpreadsheetScorer(options, context.folder)
+    return SpreadsheetScorer(options, context)
 
 
 SPREADSHEET_CELLS = ScorerKind("spreadsheet_cells", 1, SpreadsheetOptions, _check, _build)

@@ -61,7 +61,7 @@ def changed_beside(git: Git, skill_path: str, oid: str) -> tuple[str, ...]:
 def dirty(refs: Refs, skill_path: str) -> tuple[str, ...]:
     """See `SkillHistory.dirty`."""
     refs.check()
-    if refs.git.line("rev-parse", "--is-inside-work-tree") != "true":
+    if "true" in refs.git.line("rev-parse", "--is-bare-repository", "--is-inside-git-dir"):
         return ()
     flags = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
     rows = refs.git.fields(["status", *flags, "--", skill_path], env=_without_programs(refs.git))

@@ -19,7 +19,18 @@ from skills_repo.revert import revert
 from skills_repo.signing import Signer
 from skills_repo.skill import Skill, from_files
 from tests.support.skills import HONED, SKILL_PATH, a_change, git, history_of, lay
-from tests.support.states import STATES, State, copy_of, fingerprint, given_away, linked, mark, programs, template
+from tests.support.states import (
+    STATES,
+    State,
+    copy_of,
+    elsewhere,
+    fingerprint,
+    given_away,
+    linked,
+    mark,
+    programs,
+    template,
+)
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +165,18 @@ async def test_what_root_writes_belongs_to_the_repositorys_owner(folder: Path, k
     written = [path for path in (folder / ".git").rglob("*") if path.lstat().st_uid != 65534]
     assert written == [folder / ".git/objects/info/link"] or written == []
     assert {path.stat().st_uid for path in (outside, outside / "x")} == {0}
+
+
+async def test_a_work_tree_elsewhere_is_looked_at(folder: Path) -> None:
+    elsewhere(folder)
+    history = history_of(folder)
+    tree = folder.with_name("r-tree")
+    lay(tree, {name: (folder / name).read_bytes() for name in git(folder, "ls-files", "-z").split("\0")[:-1]})
+    assert await history.dirty() == (
+        f"{SKILL_PATH}/assets/alias",
+        f"{SKILL_PATH}/scripts/run_sh",
+    )  # as `lay` makes them
+    lay(tree, {f"{SKILL_PATH}/SKILL.md": b"changed"})
+    assert f"{SKILL_PATH}/SKILL.md" in await history.dirty()
+    git(folder, "config", "--unset", "core.worktree")
+    assert await history_of(folder / ".git").dirty() == ()

@@ -33,21 +33,23 @@ async def follow_people(training: Training, history: SkillRepository, section: S
         return False  # the branch has the same version already
     if done.waits:
         raise RunStopped(done.waits)
-    for line in in_words(done, history):
+    branch = history.branch.removeprefix("refs/heads/")
+    for line in in_words(done, history.skill_path, branch):
         output.say(line)
+    if done.edits:
+        output.say(f"the old commits stay at {done.kept_at(history.branch)}")
     return True
 
 
-def in_words(done: Followed, history: SkillRepository) -> list[str]:
+def in_words(done: Followed, skill_path: str, branch: str) -> list[str]:
     """What was done, a line an edit that was dropped."""
-    branch = history.branch.removeprefix("refs/heads/")
-    where = f"{history.skill_path} was changed on HEAD ({done.onto[:10]})"
+    where = f"{skill_path} was changed on HEAD ({done.onto[:10]})"
     if not done.edits:
         return [f"{where}: {branch} goes on from there"]
     made = sum(bool(one.new) for one in done.edits)
     told = f"{where}: {made} of {counted(len(done.edits), 'unpublished edit')} of {branch} made again on it"
     dropped = [f"dropped: {plain(one.subject)} ({one.old[:10]}): {plain(one.why)}" for one in done.edits if not one.new]
-    return [f"{told}; the old commits stay at {done.kept_at(history.branch)}", *dropped]
+    return [told, *dropped]
 
 
 def followed_data(done: Followed | None) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from daemon.cli.following import followed_data
 from daemon.optimizer.scoring_run import trains
 from daemon.readback.costs import Cost, by_phase, of_step
 from sandboxes.gateway.policy import Usage
@@ -34,6 +35,8 @@ def run_data(view: RunView) -> dict[str, Any]:
             for update in view.slow_updates
         ],
         "meta_skills": [notes.payload() for notes in view.meta_skills],
+        "followed": followed_data(view.followed),
+        "turned_down": [one.model_dump(mode="json", exclude={"changes"}) for one in view.turned_down],
         "others": [{"step": d.step, "kind": d.kind, **d.payload} for d in view.others],
         "test": {"reserved": view.test_reserved, **_figures(view)},
         "costs": {"total": cost_data(total), "phases": [cost_data(cost) for cost in by_phase(view.costs)]},

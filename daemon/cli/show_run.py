@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from daemon.cli.following import in_words
 from daemon.cli.show_data import sum_of
 from daemon.cli.show_gate import render_verdict
 from daemon.cli.show_parts import (
@@ -62,6 +63,7 @@ def _head(console: Console, view: RunView) -> None:
 
 
 def _trained(console: Console, view: RunView) -> None:
+    _people(console, view)
     _baseline(console, view)
     if view.steps:
         _steps(console, view)
@@ -77,6 +79,19 @@ def _trained(console: Console, view: RunView) -> None:
         heading(console, f"{decision.kind.replace('_', ' ')} after step {decision.step}")
         _payload(console, decision.payload)
     _test(console, view)
+
+
+def _people(console: Console, view: RunView) -> None:
+    """What people had done in git when it began."""
+    if view.followed is not None:
+        heading(console, "began from a person's version")
+        for line in in_words(view.followed, view.run.skill, "the branch"):
+            console.print(safe(line))
+    if view.turned_down:
+        heading(console, "turned down by people")
+        for one in view.turned_down:
+            text = one.edit.content or one.edit.target
+            console.print(safe(f"{one.commit[:10]} {one.edit.op}: {text}: {one.reason or 'no reason given'}"))
 
 
 def _baseline(console: Console, view: RunView) -> None:

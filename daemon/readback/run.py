@@ -6,20 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from daemon.budget.capped import STEP_BEGAN
 from daemon.budget.totals import seconds
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptRow, Decision, ReplyRecord, RunRecord
 from daemon.optimizer.decision import BaselineDecision, MetaSkillDecision, SlowUpdateDecision, StepDecision
+from daemon.optimizer.opening import FOLLOWED
+from daemon.optimizer.people import PEOPLE, TakenBack
 from daemon.readback.costs import Cost, costs
+from skills_repo.followed import Followed
 
 M = TypeVar("M", bound=BaseModel)
 
 _OWN = frozenset(
     {"baseline", "step", "commits", "slow_update", "slow_update_commits", "meta_skill", "test_reserved", "final"}
-    | {STEP_BEGAN}
+    | {STEP_BEGAN, PEOPLE, FOLLOWED}
 )
 """Kinds of decisions that have a place of their own; all others are told as they are."""
 
@@ -41,6 +44,10 @@ class RunView:
     slow_updates: tuple[SlowUpdateDecision, ...]
     slow_commits: Mapping[int, tuple[str, ...]]
     meta_skills: tuple[MetaSkillDecision, ...]
+    followed: Followed | None
+    """What led the branch to the run's base, if a person changed the skill on HEAD."""
+    turned_down: tuple[TakenBack, ...]
+    """Edits that people had turned down when it began."""
     others: tuple[Decision, ...]
     """Whatever else was decided, in order."""
     test_reserved: bool
@@ -80,6 +87,8 @@ async def read_run(journal: Journal, run: RunRecord) -> RunView:
         slow_updates=tuple(lenient(SlowUpdateDecision, d.payload) for d in decisions if d.kind == "slow_update"),
         slow_commits=_commits(decisions, "slow_update_commits"),
         meta_skills=tuple(lenient(MetaSkillDecision, d.payload) for d in decisions if d.kind == "meta_skill"),
+        followed=_followed(decisions),
+        turned_down=_turned_down(decisions),
         others=tuple(d for d in decisions if d.kind not in _OWN),
         test_reserved=any(d.kind == "test_reserved" for d in decisions),
         final=final[0].payload if final else None,
@@ -90,6 +99,16 @@ async def read_run(journal: Journal, run: RunRecord) -> RunView:
         wall_s=seconds(spans),
         processes=len(spans),
     )
+
+
+def _followed(decisions: Iterable[Decision]) -> Followed | None:
+    found = [d.payload for d in decisions if d.kind == FOLLOWED]
+    return TypeAdapter(Followed).validate_python(found[0], extra="ignore") if found else None
+
+
+def _turned_down(decisions: Iterable[Decision]) -> tuple[TakenBack, ...]:
+    rows = (row for d in decisions if d.kind == PEOPLE for row in d.payload.get("taken_back", ()))
+    return tuple(lenient(TakenBack, row) for row in rows)
 
 
 def _commits(decisions: Iterable[Decision], kind: str) -> Mapping[int, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 from daemon.demo.demo_set import DemoSet
 from daemon.demo.ideas import FORMAT_AS_IS, FORMULA, GAP, KEYS, SHEET
 from daemon.demo.optimizer import answer, is_optimizer_prompt
+from daemon.optimizer.memory import EarlierStep
 from daemon.optimizer.prompts.render import render
 from daemon.optimizer.replies import MergeReply, RankReply, ReflectReply
 from skills_repo.skill import Skill
@@ -37,9 +38,7 @@ def prompt(
             }
         )
     tried = tuple({"op": "insert_after", "target": "x", "content": content} for content in rejected)
-    earlier = (
-        {"step": 1, "outcome": "rejected", "before": 0.5, "after": 0.25, "tasks": 8, "rejected": tried, "patterns": ()},
-    )
+    earlier = (EarlierStep(1, "rejected", 0.5, 0.25, tried, (), tasks=8),)
     return render(
         "reflect.user.j2", skill=skill.text, budget=budget, earlier=earlier if rejected else (), attempts=attempts
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.decision import StepDecision
 from daemon.optimizer.evaluate import evaluate
+from daemon.optimizer.opening import FOLLOWED
+from daemon.optimizer.people import PEOPLE, TakenBack
 from daemon.readback.find import find_run
-from daemon.readback.run import lenient
+from daemon.readback.run import lenient, read_run
 from harnesses.models.client import ModelRequest
 from harnesses.outcome import Outcome
+from skills_repo.edits import Edit, Op
+from skills_repo.followed import Again, Followed
 from tests.support.journal import a_run
 from tests.support.optimizer import ScriptedOptimizer, edit, make_skill, reflection, sensible
 from tests.support.readback import KNOBS, drawn, step_of, trained, viewed, world
@@ -105,7 +110,7 @@ async def test_a_paired_judgement_is_told_look_by_look_and_every_attempt_is_coun
     for row in judged.verdict.rows:
         assert row.id in text
     assert f"look {len(judged.verdict.looks)}: " in text
-    assert ", p = " in text
+    assert "(p " in text
     assert sum(cost.attempts for cost in view.costs) == sum(made.harness.runs.values())
     assert {cost.phase for cost in view.costs if cost.attempts} == {"baseline", "rollouts", "gate", "sealed test"}
 
@@ -223,6 +228,30 @@ async def test_slow_updates_and_meta_skills_are_told(tmp_path: Path) -> None:
     assert data["slow_updates"][0]["sampled"] == list(update.sampled)
     assert {cost.phase for cost in view.costs} >= {"optimizer: slow update"}
     assert sum(cost.attempts for cost in view.costs) == sum(made.harness.runs.values())
+
+
+async def test_what_people_did_before_the_run_is_told(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    view = await trained(made)
+    assert view.turned_down == ()
+    assert "turned down by people" not in drawn(lambda console: render_run(console, view))
+    bold = Edit(Op.APPEND, content="- guess \x1b[2J boldly")
+    one = TakenBack(key="k", edit=bold, changes=(), reason="it guesses", commit="a" * 40, by="b" * 40)
+    edits = (Again("3" * 40, "Add a", "4" * 40), Again("5" * 40, "Add b", "", "gone"))
+    done = Followed("0" * 40, "1" * 40, "2" * 40, edits)
+    run = replace(view.run, run_id="r-after-people", state="open")
+    await made.journal.open_run(run)
+    people = {"taken_back": [one.model_dump(mode="json")], "train": {}}
+    await made.journal.save_decision(Decision(run.run_id, 0, PEOPLE, people))
+    await made.journal.save_decision(Decision(run.run_id, 0, FOLLOWED, asdict(done)))
+    told = await read_run(made.journal, run)
+    assert (told.turned_down, told.followed, told.others) == ((one,), done, ())
+    text = drawn(lambda console: render_run(console, told))
+    assert "aaaaaaaaaa append: - guess \N{REPLACEMENT CHARACTER}[2J boldly: it guesses" in text
+    assert "was changed on HEAD (1111111111): 1 of 2 unpublished edits of the branch made again on it" in text
+    assert "dropped: Add b (5555555555): gone" in text
+    assert run_data(told)["turned_down"][0]["reason"] == "it guesses"
+    assert run_data(told)["followed"]["edits"][1]["why"] == "gone"
 
 
 async def test_decisions_of_other_kinds_and_with_unknown_fields_are_told(tmp_path: Path) -> None:

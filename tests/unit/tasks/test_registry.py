@@ -37,7 +37,7 @@ def test_every_scorer_goes_by_its_own_name() -> None:
 
 
 def test_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(TaskError, match="no scorer 'rouge': use one of anls, .*exact_match, .*numeric"):
+    with pytest.raises(TaskError, match=r"no scorer 'rouge': use one of anls, .*exact_match, .*numeric"):
         check_scorer(task_for("rouge", "x"))
     with pytest.raises(TaskError, match="no scorer 'rouge'"):
         build_scorer(ScorerSpec("rouge"))

@@ -67,8 +67,10 @@ def build(verbs: Iterable[str] = tuple(_MODULES)) -> typer.Typer:
 
 
 def asked(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The verbs that these arguments need: one where it is plain which, else all."""
+    """The verbs that these arguments need: one where it is plain which, none for the version, else all."""
     first = next((word for word in arguments if not word.startswith("-")), "")
+    if tuple(arguments) == ("--version",):
+        return ()
     return (first,) if first in _MODULES else tuple(_MODULES)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daemon.cli.output import Output, plain
-from daemon.config import SkillSection
-from daemon.optimizer.loop import Training
 from daemon.optimizer.wording import counted
 from daemon.rollouts.stop import RunStopped
-from skills_repo.followed import Followed
-from skills_repo.repository import SkillRepository
+
+if TYPE_CHECKING:
+    from daemon.config import SkillSection
+    from daemon.optimizer.loop import Training
+    from skills_repo.followed import Followed
+    from skills_repo.repository import SkillRepository
 
 
 async def follow_people(training: Training, history: SkillRepository, section: SkillSection, output: Output) -> bool:

@@ -27,7 +27,8 @@ def test_every_verb_is_there_in_order() -> None:
         ("--help", tuple(_MODULES)),
         ("", tuple(_MODULES)),
         ("nonsense log", tuple(_MODULES)),
-        ("--version", tuple(_MODULES)),
+        ("--version", ()),
+        ("--help --version", tuple(_MODULES)),
     ],
 )
 def test_the_verb_that_is_asked_for(line: str, verbs: tuple[str, ...]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from daemon.optimizer.memory import EarlierStep
+from daemon.optimizer.memory import EarlierStep, GroupFigures
 from daemon.optimizer.prompts.render import render
 from harnesses.models.client import ChatMessage, ModelRequest
 from tests.worlds.lore import AREAS, Rule, in_force, said
@@ -59,9 +60,9 @@ async def often(times: int = 40, **shown: Any) -> Counter[str]:
     return Counter([rule for seed in range(times) for rule in await proposed(seed, **shown)])
 
 
-def tried(*rules: Rule, before: float = 0.5, after: float = 0.25) -> EarlierStep:
+def tried(*rules: Rule, before: float = 0.5, after: float = 0.25, groups: Sequence[GroupFigures] = ()) -> EarlierStep:
     rows = tuple({"op": "append", "target": "", "content": rule.line} for rule in rules)
-    return EarlierStep(1, "rejected", before, after, rows, ())
+    return EarlierStep(1, "rejected", before, after, rows, (), 24, tuple(groups))
 
 
 async def test_it_proposes_helpful_useless_and_harmful_rules() -> None:
@@ -86,6 +87,18 @@ async def test_it_blames_a_rejected_set_and_not_each_edit_in_it() -> None:
     alone = await often(earlier=(tried(favourite),), habits=habits)
     together = await often(earlier=(tried(favourite, *others),), habits=habits)
     assert together[favourite.id] > 2 * alone[favourite.id]
+
+
+async def test_it_reads_off_the_groups_of_tasks_which_edit_of_a_set_did_harm() -> None:
+    favourite = max(ANSWERS, key=lambda rule: rule.plausible)
+    other = next(rule for rule in WORLD.lore.rules if rule.area != favourite.area)
+    habits = replace(PLAIN, forgets=0.1, trust=0)
+    harmed = [GroupFigures(favourite.area, 12, 0.5, 0.0), GroupFigures(other.area, 12, 0.5, 0.5)]
+    spared = [GroupFigures(favourite.area, 12, 0.5, 0.5), GroupFigures(other.area, 12, 0.5, 0.0)]
+    guilty = await often(earlier=(tried(favourite, other, groups=harmed),), habits=habits)
+    innocent = await often(earlier=(tried(favourite, other, groups=spared),), habits=habits)
+    untold = await often(earlier=(tried(favourite, other),), habits=habits)
+    assert 2 * guilty[favourite.id] < untold[favourite.id] < innocent[favourite.id]
 
 
 async def test_it_makes_little_of_a_loss_that_may_be_chance() -> None:

@@ -111,6 +111,7 @@ def list_data(one: Benchmark, root: Path) -> dict[str, Any]:
         "folder": str(root / one.folder),
         "present": present(one, root),
         "harnesses": list(one.harnesses),
+        "skill": str(one.skill),
         "metric": one.metric,
         "licence": one.licence,
         "source": one.source,

@@ -13,10 +13,9 @@ from pathlib import Path
 from daemon.tasks.benchmarks.benchmark import Benchmark, Items, LeftOut, Ratio
 from daemon.tasks.benchmarks.id_lists import published_split
 from daemon.tasks.benchmarks.places import need
-from daemon.tasks.digest import work_digest
-from daemon.tasks.load import digest_of
+from daemon.tasks.digest import task_digest, work_digest
 from daemon.tasks.published import published_name
-from daemon.tasks.scorers.registry import check_scorer
+from daemon.tasks.scorers.registry import check_scorer, scorer_kind
 from daemon.tasks.splits import by_ratio
 from daemon.tasks.task import Split, Task, TaskError, TaskSet, split_digest
 
@@ -110,7 +109,8 @@ def _checked(items: Items) -> Items:
         elif same != task.id:
             left_out.append(LeftOut(task.id, f"asks the same as {same}, which counts"))
         else:
-            tasks.append(replace(task, digest=digest_of(task)))
+            digest = task_digest(task, scorer_version=scorer_kind(task.scorer).version)
+            tasks.append(replace(task, digest=digest))
     return Items(tuple(tasks), tuple(sorted(left_out, key=lambda left: left.id)))
 
 

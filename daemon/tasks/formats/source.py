@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from daemon.tasks.benchmarks.as_source import bench_name, scan_bench
 from daemon.tasks.formats.csv_rows import read_row, scan_csv
 from daemon.tasks.formats.evals import scan_evals
 from daemon.tasks.formats.found import Found, Span
@@ -16,7 +17,8 @@ from daemon.tasks.formats.plugin import PREFIX, plugin_name, scan_plugin
 from daemon.tasks.task import Task, TaskError
 
 KNOWN = (
-    f"is neither a tasks.jsonl nor a folder of tasks (tasks.csv, evals.json or Harbor's task.toml), nor {PREFIX}NAME"
+    f"is neither a tasks.jsonl nor a folder of tasks (tasks.csv, evals.json or Harbor's task.toml), nor {PREFIX}NAME "
+    "or bench:NAME"
 )
 _IN_FOLDER = ("tasks.jsonl", "tasks.csv", "evals.json", "evals/evals.json")
 
@@ -28,7 +30,7 @@ class Source:
     path: Path
     """What is read: a file, or a folder of folders."""
     format: str
-    """`jsonl`, `csv`, `evals`, `harbor` or `python`."""
+    """`jsonl`, `csv`, `evals`, `harbor`, `python` or `bench`."""
     scan: Callable[[], Iterator[Found]]
     read: Callable[[Span, str], Task] | None = None
     """One task again, by its span and id; None where a set is held in memory."""
@@ -44,6 +46,9 @@ def open_source(path: Path) -> Source:
     name = plugin_name(path)
     if name is not None:
         return Source(path, "python", partial(scan_plugin, name))
+    bench = bench_name(path)
+    if bench is not None:
+        return Source(path, "bench", partial(scan_bench, bench, path.parent))
     if path.is_file():
         return _of_file(path)
     inside = next((path / name for name in _IN_FOLDER if (path / name).is_file()), None)

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from harnesses.chat import ChatHarness, ChatSettings, chat_request
+from harnesses.codex import CodexHarness
 from harnesses.harness import Assignment
 from harnesses.images import MOST, image_type, images_of, named_images
 from harnesses.models.fake import ScriptedModel
+from sandboxes.fake import FakeAnswer
+from tests.support.harnesses import assignment, faked
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
@@ -74,3 +77,16 @@ async def test_an_attempt_with_an_image_asks_with_it(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: f"{len(request.messages[0].images)} image")
     attempt = await ChatHarness(model).run(asked(tmp_path, page__png=PNG))
     assert attempt.trace.final_answer == "1 image"
+
+
+async def test_codex_is_given_the_named_images_with_its_first_prompt(tmp_path: Path) -> None:
+    harness, sandbox, _ = faked(CodexHarness, tmp_path, lambda box, command: FakeAnswer())
+    files = {"page.png": PNG, "other.png": PNG, "in.csv": b"a\n"}
+    await harness.run(assignment(tmp_path, prompt="Look at page.png.", files=files))
+    (box,) = sandbox.opened
+    (command,) = box.commands
+    given = [word for word in command.argv if word.startswith("--image")]
+    assert given == [f"--image={box.layout.workspace}/page.png"]
+    after = command.argv[command.argv.index(given[0]) + 1]
+    assert after.startswith("-"), "the option takes several values: what follows must not be taken for one"
+    assert (box.workspace / "page.png").read_bytes() == PNG

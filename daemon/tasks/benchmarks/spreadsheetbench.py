@@ -54,7 +54,9 @@ def _task(root: Path, row: Mapping[str, Any], name: str) -> Task:
         parse_ranges(position)
     except ValueError as error:
         raise Unscorable(f"answer_position: {error}") from error
-    folder = root / "spreadsheet" / str(row["id"])
+    if str(row["id"]) != name:
+        raise Unscorable("has an id that is no folder's name")
+    folder = root / "spreadsheet" / name
     kind = str(row.get("instruction_type") or "")
     prompt = PROMPT.format(
         instruction=text_of(row, "instruction"),

@@ -172,12 +172,21 @@ def test_spreadsheetbench_finds_workbooks_under_every_name_that_the_set_uses(tmp
     put_books(tmp_path, "10", "1_10_init.xlsx")
     put_books(tmp_path, "11", "1_11_init.xlsx", "1_11_golden.xlsx")
     put_books(tmp_path, "13-1", "1_13-1_init.xlsx", "1_13-1_golden.xlsx")
-    rows = [sheet_row(7), sheet_row("8-1"), sheet_row(9), sheet_row(10), sheet_row(11, "BD2:308"), sheet_row("13-1")]
+    rows = [
+        sheet_row("a/../7"),
+        sheet_row(7),
+        sheet_row("8-1"),
+        sheet_row(9),
+        sheet_row(10),
+        sheet_row(11, "BD2:308"),
+        sheet_row("13-1"),
+    ]
     put_json(tmp_path / "spreadsheetbench/verified_400/dataset.json", rows)
     items = read("spreadsheetbench", tmp_path)
     assert ids(items) == ["7", "8-1", "9"]
     assert items.tasks[2].tests["golden.xlsx"].name == "1_99_golden.xlsx"
     reasons = left_out(items)
+    assert reasons["a-..-7"] == "has an id that is no folder's name"
     assert reasons["10"] == "has no workbooks named *golden.xlsx in 10"
     assert reasons["11"].startswith("answer_position: ")
     assert "untouched workbook scores 1" in reasons["13-1"]

@@ -33,7 +33,6 @@ from daemon.setup.home import honed_home
 from daemon.tasks.check import SetReport, check_set, each
 from daemon.tasks.prove import Proof, Verdict
 from daemon.tasks.proving import prove_all
-from daemon.tasks.scorers.registry import needs_sandbox
 from daemon.tasks.scorers.scorer import Context
 from daemon.wiring import limits_of
 from sandboxes.choose import Choice, choose_engine
@@ -53,7 +52,7 @@ _SAY_EVERY = 25
 def check_tasks(
     path: SetPath = None,
     *,
-    no_run: Annotated[bool, typer.Option("--no-run", help="Run neither solutions nor a do-nothing agent.")] = False,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Open no sandbox: try only what needs none.")] = False,
     ratio: RatioText = None,
     seed: Seed = None,
     similar: Similar = SIMILAR_DEFAULT,
@@ -83,7 +82,7 @@ def check_tasks(
             similar=similar,
             say=output.say,
         )
-        proofs = [] if no_run or not len(read.columns) else await _proofs(output, read, found, workers)
+        proofs = await _proofs(output, read, found, workers, boxes=not no_run) if len(read.columns) else []
         passed = not report.problems and all(proof.verdict.sound for proof in proofs)
         data = tasks_data(report, proofs, found, passed=passed)
         output.result(data, lambda console: _render(console, report, proofs, data))
@@ -92,16 +91,18 @@ def check_tasks(
     run(output, work)
 
 
-async def _proofs(output: Output, read: Read, config: Config | None, workers: int) -> list[Proof]:
+async def _proofs(output: Output, read: Read, config: Config | None, workers: int, *, boxes: bool) -> list[Proof]:
     total, proofs = len(read.columns), []
     with tempfile.TemporaryDirectory(prefix="honed-check-", ignore_cleanup_errors=True) as made:
         scratch = Path(made) / "scratch"
         scratch.mkdir()
-        choice = await _engine(output, read, config, owner=hashlib.sha256(made.encode()).hexdigest()[:12])
+        owner = hashlib.sha256(made.encode()).hexdigest()[:12]
+        choice = await _engine(output, config, owner) if boxes and read.boxed else None
         sandbox = choice.sandbox if choice else None
         images = engine_address() if sandbox is not None and sandbox.name == "docker" else None
         context = Context(sandbox, scratch, limits_of(config) if config else Limits())
-        running = prove_all(each(read), context, images=images, folder=Path(made) / "images", workers=workers)
+        folder = Path(made) / "images"
+        running = prove_all(each(read), context, images=images, folder=folder, workers=workers, boxes=boxes)
         async with aclosing(running) as found:
             async for proof in found:
                 proofs.append(proof)
@@ -112,10 +113,8 @@ async def _proofs(output: Output, read: Read, config: Config | None, workers: in
     return proofs
 
 
-async def _engine(output: Output, read: Read, config: Config | None, owner: str) -> Choice | None:
-    """A real engine, if some task needs one; an engine that isolates nothing runs no stranger's scripts."""
-    if not any(needs_sandbox(task) or task.solution for task in read.held):
-        return None
+async def _engine(output: Output, config: Config | None, owner: str) -> Choice | None:
+    """A real engine; one that isolates nothing runs no stranger's scripts."""
     section = config.sandbox if config else None
     rootfs = rootfs_status(honed_home())
     try:

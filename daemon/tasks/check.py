@@ -18,6 +18,7 @@ from daemon.tasks.published import published_name
 from daemon.tasks.task import Split, Task, TaskError, TaskSet, split_digest
 
 Say = Callable[[str], None]
+_TOGETHER = 64
 SHOWN = 50
 """Notices of one kind that are written out."""
 
@@ -114,5 +115,8 @@ def _line(read: Read, pair: Pair, what: str) -> str:
 
 async def each(read: Read) -> AsyncIterator[Task]:
     """Every right task of the set, by id, read off the event loop."""
-    for place in sorted(range(len(read.columns)), key=read.columns.ids.__getitem__):
-        yield await asyncio.to_thread(read.task, place)
+    order = sorted(range(len(read.columns)), key=read.columns.ids.__getitem__)
+    for start in range(0, len(order), _TOGETHER):
+        places = order[start : start + _TOGETHER]
+        for task in await asyncio.to_thread(list, map(read.task, places)):
+            yield task

@@ -16,10 +16,10 @@ from daemon.tasks.digest import task_digest, work_digest
 from daemon.tasks.formats.found import Found
 from daemon.tasks.formats.source import Source, open_source
 from daemon.tasks.manifest import apply_manifest, manifest_file
-from daemon.tasks.scorers.registry import check_scorer, scorer_kind
+from daemon.tasks.scorers.registry import check_scorer, needs_sandbox, scorer_kind
 from daemon.tasks.splits import decide_splits
 from daemon.tasks.stored import Columns, StoredTasks, placed_rows
-from daemon.tasks.task import Split, Task, TaskError, TaskSet
+from daemon.tasks.task import SOLVE, Split, Task, TaskError, TaskSet
 
 IN_MEMORY_BYTES = 8 * 1024 * 1024
 """Of a file: larger ones are read again task by task, so that memory does not grow with prompts."""
@@ -41,6 +41,8 @@ class Read:
     """The tasks themselves, by position; empty for a set that stays on disk."""
     wheres: list[str] = field(default_factory=list)
     """The place of each task that has no line."""
+    boxed: bool = False
+    """Some solution or test needs a box to run in."""
     stays: bool = field(init=False)
     """The set stays on disk."""
     _places: dict[str, int] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Read:
             taken = f"{found.where}: id: {found.task.id!r} is taken by {self.where(first)}: give each task its own id"
             self.faults.append(TaskError(taken))
             return None
+        self.boxed = self.boxed or SOLVE in found.task.solution or needs_sandbox(found.task)
         self.columns.add(found.task, digest, found.span)
         if found.span is None:
             self.wheres.append(found.where)

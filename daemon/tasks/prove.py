@@ -18,12 +18,12 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from daemon.tasks.scorers.registry import score_task
+from daemon.tasks.scorers.registry import needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
-from daemon.tasks.task import Task, limits_for
+from daemon.tasks.task import SOLVE, Task, limits_for
 from sandboxes.sandbox import BoxSpec, Collected, Command, Ended, Ending, Layout, Mount, Sandbox, SandboxError
 
-SOLUTION, SCRIPT = "/solution", "solve.sh"
+SOLUTION = "/solution"
 _GRACE_S = 120.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -68,6 +68,11 @@ class _NoProofError(Exception):
         self.verdict = verdict
 
 
+def needs_box(task: Task) -> bool:
+    """Whether it takes a box: a solution or a scorer that runs something."""
+    return SOLVE in task.solution or needs_sandbox(task)
+
+
 async def prove(task: Task, context: Context) -> Proof:
     """Try the task's solution and then nothing. Raises nothing but `CancelledError`."""
     began = time.monotonic()
@@ -81,7 +86,8 @@ async def prove(task: Task, context: Context) -> Proof:
 
 
 async def _verdict(task: Task, context: Context, scores: dict[str, float | None]) -> tuple[Verdict, str]:
-    nothing = await _scored(task, Result("", Collected(await asyncio.to_thread(task.file_bytes))), context, "nothing")
+    files = await asyncio.to_thread(task.file_bytes) if task.files else {}
+    nothing = await _scored(task, Result("", Collected(files)), context, "nothing")
     scores["nothing"] = nothing[0]
     oracle = await _oracle(task, context)
     if oracle is not None:
@@ -115,14 +121,18 @@ def _network(task: Task) -> str:
 
 async def _oracle(task: Task, context: Context) -> tuple[Result, str] | None:
     """What a right agent leaves, and a remark; None where nothing says what that is."""
-    if SCRIPT in task.solution:
+    if SOLVE in task.solution:
         return await _solved(task, context)
-    plain = await asyncio.to_thread(_answered, task)
+    reads = task.files or task.tests or task.solution  # a thread for each of 100,000 answers would take a minute
+    plain = await asyncio.to_thread(_answered, task) if reads else _answered(task)
     return None if plain is None else (plain, "")
 
 
 def _answered(task: Task) -> Result | None:
-    """The gold answer as an agent would give it, or the gold workbook at its place."""
+    """What the solution says or leaves; else the gold answer as an agent would give it, or the gold workbook."""
+    if task.reply is not None or task.solution:
+        left = {path: source.read_bytes() for path, source in sorted(task.solution.items())}
+        return Result(task.reply or "", Collected({**task.file_bytes(), **left}))
     options: Mapping[str, Any] = task.scorer.options
     if task.scorer.name == "spreadsheet_cells":
         gold = task.tests[options["gold"]].read_bytes()
@@ -176,7 +186,7 @@ def _command(task: Task, layout: Layout, staged: Path) -> Command:
         "HOME": layout.home,
         "TMPDIR": layout.tmp,
     }
-    return Command(("bash", "--noprofile", "--norc", f"{inside}/{SCRIPT}"), env, deadline_s=task.timeout_s)
+    return Command(("bash", "--noprofile", "--norc", f"{inside}/{SOLVE}"), env, deadline_s=task.timeout_s)
 
 
 def _stage(files: Mapping[str, Path], folder: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 from daemon.tasks.images import prepare
-from daemon.tasks.prove import Proof, Verdict, prove
+from daemon.tasks.prove import Proof, Verdict, needs_box, prove
 from daemon.tasks.scorers.registry import needs_judge
 from daemon.tasks.scorers.scorer import Context
 from daemon.tasks.task import Task
@@ -17,17 +17,18 @@ from sandboxes.sandbox import SandboxError
 
 
 async def prove_all(
-    tasks: AsyncIterator[Task], context: Context, *, images: str | None, folder: Path, workers: int
+    tasks: AsyncIterator[Task], context: Context, *, images: str | None, folder: Path, workers: int, boxes: bool = True
 ) -> AsyncGenerator[Proof, None]:
     """Each task's proof, in the order of `tasks`, `workers` at a time; one that a judge model scores is left out.
 
+    So is one that needs a box where there are to be none (`boxes`).
     Close it when you stop reading.
     `images` is the address of the Docker engine that makes images; None: tasks with one of their own are not run.
     """
     running: deque[asyncio.Task[Proof]] = deque()
     try:
         async for task in tasks:
-            if needs_judge(task):
+            if needs_judge(task) or not (boxes or (task.environment is None and not needs_box(task))):
                 continue
             running.append(asyncio.create_task(_one(task, context, images, folder)))
             if len(running) >= workers:

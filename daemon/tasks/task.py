@@ -21,6 +21,10 @@ MAX_WEIGHT = 1e6
 """Of a task: beyond it one task would be the whole mean, and sums of weights could leave the range of a number."""
 
 
+SOLVE = "solve.sh"
+"""The script among a solution's files."""
+
+
 class TaskError(Exception):
     """A task set cannot be used. `str()` is one line naming file, line, key and remedy."""
 
@@ -73,7 +77,12 @@ class Task:
     timeout_s: float = 600.0
     verifier_timeout_s: float = 120.0
     solution: Mapping[str, Path] = field(default_factory=dict)
-    """`solve.sh` and what it needs, by path: run by `honed tasks check` alone, never shown to an agent."""
+    """`solve.sh` and what it needs, or else what a right agent leaves in the workspace, by path.
+
+    For `honed tasks check` alone: never shown to an agent. Likewise the next.
+    """
+    reply: str | None = None
+    """What a right agent says, where the answer alone does not tell."""
     environment: Environment | None = None
     """None: honed's own image, and `files` as the workspace."""
     root: Root | None = None

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from daemon.tasks.formats.found import Found, attempt
 from daemon.tasks.formats.paths import check_task_id, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, Environment, ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, SOLVE, Environment, ScorerSpec, Split, Task, TaskError
 from sandboxes.sandbox import MIB
 
 _NOT_FILES = re.compile(r"(?i)(.*\.)?dockerfile(\..*)?|(docker-)?compose.*\.ya?ml|\.dockerignore")
@@ -101,6 +101,7 @@ def _task(folder: Path) -> Task:
     if toml.environment.docker_image:
         options["docker_image"] = toml.environment.docker_image
     environment = _environment(folder, toml)
+    solution = {inside_path(path): source for path, source in _walk(folder / "solution")}
     try:
         task_id = check_task_id(folder.resolve().name)
     except ValueError as error:
@@ -118,7 +119,7 @@ def _task(folder: Path) -> Task:
         protect=toml.metadata.protect,
         timeout_s=toml.agent.timeout_sec or defaults.timeout_s,
         verifier_timeout_s=toml.verifier.timeout_sec or defaults.verifier_timeout_s,
-        solution={inside_path(path): source for path, source in _walk(folder / "solution")},
+        solution=solution if SOLVE in solution else {},
         environment=environment if environment.build or environment.image else None,
     )
 

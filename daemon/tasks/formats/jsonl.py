@@ -1,8 +1,9 @@
 """`tasks.jsonl`: one task a line, as a JSON object.
 
-Keys: id, prompt, scorer, files, answer, tests, split, group, weight, protect, timeout_s, verifier_timeout_s. Every
-error names file, line and key. A byte-order mark, CRLF line ends and blank lines are tolerated. Lines are read one by
-one and may be read again from their place, so a set's size is bounded by the disk, not by memory.
+Keys: id, prompt, scorer, files, answer, tests, solution, split, group, weight, protect, timeout_s,
+verifier_timeout_s. Every error names file, line and key. A byte-order mark, CRLF line ends and blank lines are
+tolerated. Lines are read one by one and may be read again from their place, so a set's size is bounded by the disk,
+not by memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 
 from daemon.tasks.formats.found import Found, Span, attempt
 from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, SOLVE, ScorerSpec, Split, Task, TaskError
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -54,6 +55,7 @@ class Row(BaseModel):
     files: Files = Field(default_factory=dict)
     answer: JsonValue = None
     tests: Files = Field(default_factory=dict)
+    solution: str | Files = Field(default_factory=dict)
     split: Split | None = None
     group: str = Field(default="", max_length=200)
     weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
@@ -168,6 +170,8 @@ def _task(where: str, folder: Path, row: Row) -> Task:
         files=_files(f"{where}: files", folder, row.files, shown=True),
         answer=row.answer,
         tests=_files(f"{where}: tests", folder, row.tests, shown=False),
+        solution=_solution(f"{where}: solution", folder, row.solution),
+        reply=row.solution if isinstance(row.solution, str) else None,
         split=row.split,
         group=row.group,
         weight=row.weight,
@@ -193,6 +197,21 @@ def _scorer(where: str, scorer: str | dict[str, Any]) -> ScorerSpec:
         msg = f'{where}: scorer: needs a name: write "scorer": {{"name": "numeric", "tolerance": 0.01}}'
         raise TaskError(msg)
     return ScorerSpec(name=name, options={key: value for key, value in scorer.items() if key != "name"})
+
+
+def _solution(where: str, folder: Path, solution: str | Mapping[str, str]) -> dict[str, Path]:
+    """The script with what it needs, or the files that a right agent leaves; none where the solution is a text."""
+    if isinstance(solution, str):
+        if not solution.strip():
+            msg = f"{where}: is blank: write what a right agent says, or name files"
+            raise TaskError(msg)
+        return {}
+    script = SOLVE in solution
+    deeper = next((path for path in solution if path.rpartition("/")[2] == SOLVE), None)
+    if deeper is not None and not script:
+        msg = f'{where}: {deeper!r} is not run: write {{"{SOLVE}": "{solution[deeper]}"}}'
+        raise TaskError(msg)
+    return _files(where, folder, solution, shown=not script)
 
 
 def _files(where: str, folder: Path, files: Mapping[str, str], *, shown: bool) -> dict[str, Path]:

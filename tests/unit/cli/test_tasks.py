@@ -56,11 +56,22 @@ def test_a_leak_fails_the_check(tasks: Path) -> None:
     rows += [row("a", prompt=prompt, split="train"), row("b", prompt=prompt.upper() + "!", split="selection")]
     write_rows(tasks, *rows)
     ran = honed("tasks", "check", tasks, "--no-run", "--json", cwd=tasks.parent)
-    assert (ran.code, ran.result["passed"], ran.result["proofs"]) == (1, False, [])
+    assert (ran.code, ran.result["passed"], len(ran.result["proofs"])) == (1, False, 6)
     assert "b (selection) is nearly the same task as a (train)" in ran.result["problems"][0]
     shown = honed("tasks", "check", tasks, "--no-run", cwd=tasks.parent)
     assert shown.code == 1
     assert "not fit to be run (1 problems)" in shown.stdout
+
+
+def test_without_boxes_answers_are_tried_all_the_same(tasks: Path) -> None:
+    (tasks.parent / "solve.sh").write_text("exit 1\n")
+    rows = [row(f"s{number}") for number in range(COUNT)]
+    script = {"solution": ["solve.sh"], "scorer": {"name": "file_checks", "checks": [{"path": "a"}]}}
+    said = {"scorer": {"name": "regex", "all": ["^4$"]}, "solution": "5", "answer": None}
+    write_rows(tasks, *rows, row("boxed", **script), row("wrong", **said))
+    ran = honed("tasks", "check", tasks, "--no-run", "--json", cwd=tasks.parent)
+    assert (ran.code, len(ran.result["proofs"])) == (1, COUNT + 1)
+    assert [proof["task"] for proof in ran.result["proofs"] if proof["verdict"] != "proved"] == ["wrong"]
 
 
 def test_the_configured_set_is_the_default(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from daemon.config_train import CapSection
 from daemon.optimizer import attempts
 from daemon.tasks import feedback
 from daemon.tasks.formats.jsonl import Row
-from daemon.tasks.load import load_tasks
+from daemon.tasks.load import load_tasks, read_set
+from daemon.tasks.prove import Verdict, prove
 from daemon.tasks.scorers.commands import CommandCheck
 from daemon.tasks.scorers.files import FileCheck
 from daemon.tasks.scorers.json_checks import JsonCheck
@@ -185,6 +186,9 @@ def test_every_scorer_has_an_example_that_loads(tmp_path: Path) -> None:
     shown = [json.loads(line) for line in blocks(TASKS, "jsonl")[0].splitlines()]
     named = [row["scorer"] if isinstance(row["scorer"], str) else row["scorer"]["name"] for row in lines + shown]
     assert set(named) == set(SCORERS)
+    for path in (path for row in lines for path in row.get("tests", {}).values()):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("{}")
     (tmp_path / "tasks.jsonl").write_text("".join(json.dumps({**row, "split": "train"}) + "\n" for row in lines))
     with pytest.raises(TaskError, match="selection"):  # every line is right; only the splits are not
         load_tasks(tmp_path)
@@ -234,6 +238,23 @@ def lay(folder: Path) -> TaskSet:
 def test_the_task_lines_load_as_they_stand(tmp_path: Path) -> None:
     tasks = lay(tmp_path)
     assert tasks.sizes() == {"train": 2, "selection": 4, "test": 1}
+
+
+async def test_the_solutions_that_are_shown_prove_their_tasks(tmp_path: Path) -> None:
+    [text] = blocks(part(TASKS, "### Solutions"), "json")
+    for folder in ("gold", "checks", "solutions"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "gold" / "1.csv").write_text("142.8\n")
+    (tmp_path / "checks" / "sort.sh").write_text('cat sort.py; echo $((1 - $?)) >"$LOGS_DIR/reward.txt"\n')
+    (tmp_path / "solutions" / "sort.sh").write_text("echo 'import sys' >sort.py\n")
+    (tmp_path / "tasks.jsonl").write_text(text)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    found = read_set(tmp_path)
+    proofs = [await prove(task, Context(ProcessSandbox(owner="docs"), scratch)) for task in found.held]
+    assert [(one.task, one.verdict) for one in proofs] == [
+        (task_id, Verdict.PROVED) for task_id in ("case-1", "gross-1", "sort-1")
+    ], proofs
 
 
 @pytest.mark.parametrize(

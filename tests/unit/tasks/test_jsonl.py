@@ -48,6 +48,25 @@ def test_all_keys_are_carried(tmp_path: Path) -> None:
     assert {path: source.name for path, source in task.files.items()} == {"deep/in.txt": "in.txt"}
     assert {path: source.name for path, source in task.tests.items()} == {"gold.txt": "gold.txt"}
     assert task.split is None
+    assert (task.solution, task.reply) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("solution", "files", "reply"),
+    [
+        ("It is 4.", {}, "It is 4."),
+        ({"solve.sh": "gold.txt", "lib/SKILL.md": "in.txt"}, {"solve.sh": "gold.txt", "lib/SKILL.md": "in.txt"}, None),
+        ({"out/a.txt": "gold.txt"}, {"out/a.txt": "gold.txt"}, None),
+        (["gold.txt"], {"gold.txt": "gold.txt"}, None),
+    ],
+)
+def test_a_solution_is_a_text_a_script_or_files(
+    tmp_path: Path, solution: object, files: dict[str, str], reply: str | None
+) -> None:
+    for name in ("in.txt", "gold.txt"):
+        (tmp_path / name).write_text(name)
+    task = read_one(tmp_path, solution=solution)
+    assert ({path: source.name for path, source in task.solution.items()}, task.reply) == (files, reply)
 
 
 def test_bom_crlf_and_blank_lines_are_tolerated(tmp_path: Path) -> None:
@@ -121,6 +140,11 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str | bytes, complaint: str) 
         ({"files": {"a": "folder"}}, "files: there is no file 'folder'"),
         ({"files": {"a": "link.txt"}}, "files: 'link.txt' leads out of "),
         ({"tests": {"t": "none.txt"}}, "tests: there is no file 'none.txt'"),
+        ({"solution": " "}, "solution: is blank"),
+        ({"solution": 4}, "solution."),
+        ({"solution": {"a": "none.txt"}}, "solution: there is no file 'none.txt'"),
+        ({"solution": {"SKILL.md": "in.txt"}}, "solution: 'SKILL.md' is where honed lays the skill"),
+        ({"solution": ["s/solve.sh"]}, """solution: 's/solve.sh' is not run: write {"solve.sh": "s/solve.sh"}"""),
     ],
 )
 def test_a_bad_key_is_named(tmp_path: Path, fields: dict[str, object], complaint: str) -> None:

@@ -144,3 +144,37 @@ async def test_a_set_is_proved_in_order_and_judged_tasks_are_left_out(tmp_path: 
 
 def test_the_committed_harbor_tasks_have_their_solutions() -> None:
     assert all("solve.sh" in task.solution for task in read_set(GOLDEN / "harbor").held)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "oracle"),
+    [("aXb", Verdict.PROVED, 1.0), ("aYb", Verdict.ORACLE_FAILS, 0.0)],
+)
+def test_a_solution_that_is_a_text_is_what_a_right_agent_says(reply: str, verdict: Verdict, oracle: float) -> None:
+    proof = proved(task_for("exact_match", "X", reply=reply, options={"extract": "a(.*)b"}))
+    assert (proof.verdict, proof.oracle, proof.nothing) == (verdict, oracle, 0.0)
+    wanted = {"all": ["CASE-\\d+"]}
+    assert proved(task_for("regex", options=wanted)).verdict is Verdict.HALF
+    assert proved(task_for("regex", reply="It is CASE-7.", options=wanted)).verdict is Verdict.PROVED
+
+
+def test_a_solution_of_files_is_what_a_right_agent_leaves(tmp_path: Path) -> None:
+    (tmp_path / "day.md").write_text("# Monday\n")
+    checks = {"checks": [{"path": "notes/day.md", "contains": ["Monday"]}, {"path": "in.txt", "exists": True}]}
+    (tmp_path / "in.txt").write_text("given")
+    given = task_for("file_checks", options=checks, files={"in.txt": tmp_path / "in.txt"})
+    solved = replace(given, solution={"notes/day.md": tmp_path / "day.md"})
+    assert (proved(solved).verdict, proved(solved).oracle, proved(solved).nothing) == (Verdict.PROVED, 1.0, 0.5)
+    assert proved(replace(given, solution={"day.md": tmp_path / "day.md"})).verdict is Verdict.ORACLE_FAILS
+
+
+async def test_without_boxes_only_what_needs_none_is_tried(tmp_path: Path) -> None:
+    script, plain = scripted(tmp_path, id="s"), task_for("exact_match", "x", id="p")
+    imaged = task_for("exact_match", "x", id="i", environment=Environment(image="x"))
+
+    async def each() -> AsyncIterator[Task]:
+        for task in (script, imaged, replace(plain, solution=script.solution), plain):
+            yield task
+
+    proofs = [one async for one in prove_all(each(), Context(), images=None, folder=tmp_path, workers=2, boxes=False)]
+    assert [(proof.task, proof.verdict) for proof in proofs] == [("p", Verdict.PROVED)]

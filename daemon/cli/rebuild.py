@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,12 @@ async def _rebuild(output: Output, config: Path) -> None:
 
 def _refuse(path: Path) -> None:
     """Raise `JournalError` if there is a journal, or a part of one."""
-    for end in _ASIDE:
-        there = path.with_name(path.name + end)
-        if there.exists():
-            what = f"there is a journal at {there}" if not end else f"a part of a journal is left at {there}"
-            msg = f"{what}: nothing is written over it (move it away first: `mv {there} {there}.old`)"
-            raise JournalError(msg)
+    parts = [there for end in _ASIDE if (there := path.with_name(path.name + end)).exists()]
+    if parts:
+        what = f"there is a journal at {path}" if parts[0] == path else f"a part of a journal is left at {parts[0]}"
+        away = path.with_name("journal.old")  # a log that is parted from its database is lost to it
+        move = f"{shlex.join(['mkdir', str(away)])} && {shlex.join(['mv', *map(str, parts), f'{away}/'])}"
+        raise JournalError(f"{what}: nothing is written over it (move it away first: `{move}`)")
 
 
 async def _write(path: Path, runs: Sequence[RebuiltRun]) -> None:

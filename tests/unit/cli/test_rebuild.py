@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_lost_journal_comes_back_and_is_shown(toml: Path) -> None:
     assert (shown.result["run"], shown.result["decision"]["verdict"]["after"]) == ("r-2", 0.75)
     again = honed("rebuild", "--json", cwd=toml.parent)
     assert (again.code, again.result["error"]["kind"]) == (1, "journal")
-    assert "nothing is written over it (move it away first: `mv " in again.error
+    assert "nothing is written over it (move it away first: `mkdir " in again.error
 
 
 async def test_people_are_told_what_is_lost(toml: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,10 +69,31 @@ async def test_no_part_of_a_journal_is_written_over(toml: Path, name: str) -> No
     there = toml.parent / ".honed" / name
     there.parent.mkdir()
     there.write_bytes(b"precious")
-    with pytest.raises(JournalError, match=rf"`mv {there} {there}\.old`"):
+    with pytest.raises(JournalError, match=rf" at {there}: nothing is written over it"):
         await _rebuild(Output(), toml)
     assert there.read_bytes() == b"precious"
     assert state(toml) == [name]
+
+
+async def test_the_command_that_is_named_keeps_a_journal_and_its_log_together(toml: Path) -> None:
+    parts = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
+    folder = toml.parent / ".honed"
+    folder.mkdir()
+    for name in parts:
+        (folder / name).write_text(name)
+    with pytest.raises(JournalError) as raised:
+        await _rebuild(Output(), toml)
+    named = str(raised.value).split("`")[1]
+    subprocess.run(["sh", "-c", named], check=True)
+    assert state(toml) == ["journal.old"]
+    assert {path.name: path.read_text() for path in (folder / "journal.old").iterdir()} == {
+        name: name for name in parts
+    }
+    await _rebuild(Output(), toml)
+    assert state(toml) == [".gitignore", "journal.old", "journal.sqlite"]
+    with pytest.raises(JournalError):
+        await _rebuild(Output(), toml)
+    assert subprocess.run(["sh", "-c", named], check=False).returncode != 0, "an older one is not written over"
 
 
 async def test_a_rebuild_that_was_killed_leaves_no_journal_and_the_next_one_is_whole(

@@ -21,6 +21,8 @@ _LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s*\{([^{}]{0,200})\}
 _LEAD = re.compile(r"(?i)^[\W_]*(?:(?:the\s+)?(?:correct\s+|final\s+)?(?:answer|choice|option)(?:\s+is)?\b[\s:]*)+")
 _OTHERS = re.compile(r"(?i)^\s*(?:/|,|&|\bor\b|\band\b)\s*(\S+)")
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,8}$")]
 
 
@@ -40,7 +42,9 @@ class ChoiceOptions(ExtractOptions):
 
 
 def chosen(answer: str, choices: dict[str, str]) -> str | None:
-    """The label that an answer names; None if it names none, or several."""
+    """The label that an answer names; None if it names none, or several, or is no text but bytes read as text."""
+    if _CONTROL.search(answer):
+        return None
     labels = {label.casefold(): label for label in choices}
     answer = _LATEX.sub(r"\1", _LATEX.sub(r"\1", answer))
     bare = answer.strip(_EDGE)

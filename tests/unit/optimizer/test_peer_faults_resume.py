@@ -218,7 +218,7 @@ async def test_an_attempt_that_was_cut_off_counts_as_a_failure(tmp_path: Path) -
     """What was in flight when the process died has no score: it is made anew, and only it."""
     world = hard_world(tmp_path)
     memory = MemoryJournal()
-    world.journal = MortalJournal(memory, 3, before=True)  # planned, and dead before it could be finished
+    world.journal = MortalJournal(memory, 4, before=True)  # planned, and dead before it could be finished
     with pytest.raises(Killed):
         await world.training().run()
     assert len(await memory.unfinished_attempts()) == 1

@@ -24,6 +24,8 @@ CHOICES = {"A": "one apple", "B": "two pears", "C": "Three.", "D": "", "E": "two
         ("option D", "D"),
         ("One  Apple", "A"),
         ("three", "C"),
+        ("~]\x9b\x86B\x84\x1b\x01", None),  # bytes of a file
+        ("B\x00", None),
         ("two pears", None),  # the text of two choices
         ("A", "A"),
         ("A good idea", None),

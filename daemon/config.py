@@ -7,6 +7,7 @@ environment variable that `api_key_env` names.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -218,6 +219,10 @@ def _check(config: Config) -> list[Finding]:
     train, target = config.train, config.target
     if not is_inside(config.skill.path):
         wrong.append((("skill", "path"), "must be a folder inside the repository, such as `skills/my-skill`"))
+    skill, tasks = config.skill, config.tasks
+    paths = ((("skill", "repository"), skill.repository), (("skill", "initial"), skill.initial))
+    for at, path in (*paths, (("tasks", "path"), tasks.path)):
+        wrong += [(at, "must not hold a NUL character: no path has one")] if "\0" in str(path) else []
     wrong += _check_files(config)
     if min(config.tasks.split) < 1:
         wrong.append((("tasks", "split"), "must have three shares of at least 1: train, selection, test"))
@@ -282,13 +287,18 @@ def _is_address(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and port_ok and plain
 
 
+def _real(path: Path) -> Path:
+    """Links followed; one that leads in a circle stays, for whoever opens it to say so."""
+    return Path(os.path.realpath(path))
+
+
 def _resolved(config: Config, file: Path) -> Config:
     folder = file.parent
     changes: dict[str, Any] = {
         "skill": config.skill.model_copy(
-            update={"path": config.skill.path.rstrip("/"), "repository": (folder / config.skill.repository).resolve()}
+            update={"path": config.skill.path.rstrip("/"), "repository": _real(folder / config.skill.repository)}
         ),
-        "tasks": config.tasks.model_copy(update={"path": (folder / config.tasks.path).resolve()}),
+        "tasks": config.tasks.model_copy(update={"path": _real(folder / config.tasks.path)}),
         "file": file,
     }
     return config.model_copy(update=changes)

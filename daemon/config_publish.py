@@ -42,7 +42,7 @@ class PublishSection(Section):
     daily_limit: int = Field(default=5, ge=1)
     """Requests of honed opened on one day (UTC)."""
     labels: tuple[str, ...] = ()
-    timeout_s: float = Field(default=120.0, gt=0)
+    timeout_s: float = Field(default=120.0, gt=0, le=86_400)
     """Of one git transfer; a quarter of it for one request to the forge."""
 
     @field_validator("remote")

@@ -67,7 +67,7 @@ def _relative(root: Path, here: Path, given: str) -> tuple[str, ...]:
     """The same as a path on this machine, if it lies in the repository."""
     try:
         path = (here / given).resolve().relative_to(root.resolve()).as_posix()
-    except (ValueError, OSError):
+    except (ValueError, OSError, RuntimeError):  # the last: links in a circle
         return ()
     return (path.removesuffix(f"/{SKILL_FILE}"),)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skills_repo.git import GitFailedError
 from skills_repo.refs import Refs
 
 KEPT = "refs/honed/rebased"
@@ -66,14 +67,22 @@ def followed_to(refs: Refs, base: str) -> Followed | None:
     """What led the branch to this commit, as the kept ref tells it; None if nothing did."""
     pattern = kept_ref(refs.branch, "")
     for ref in refs.git.line("for-each-ref", "--format=%(refname)", pattern).split():
-        found = _told(refs.git.line("cat-file", "tag", ref))
-        if found.new == base:
+        found = _read(refs, ref)
+        if found is not None and found.new == base:
             return found
     return None
 
 
+def _read(refs: Refs, ref: str) -> Followed | None:
+    """What one ref tells; None where it is no tag of honed's: anybody can write there."""
+    try:
+        return _told(refs.git.line("cat-file", "tag", ref))
+    except (GitFailedError, KeyError):
+        return None
+
+
 def _told(tag: str) -> Followed:
-    """The same, read back."""
+    """The same, read back; raises `KeyError` where something is missing."""
     rows = [line.split("\t") for line in tag.split("\n")]
     facts = {row[0]: row[1] for row in rows if len(row) == 2}
     edits = [

@@ -84,8 +84,11 @@ def delta_of(figures: GateFigures) -> float | None:
 
 
 def day(when: float) -> str:
-    """A date for people, in UTC."""
-    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    """A date for people, in UTC; git keeps any number of seconds, and what no calendar has stays one."""
+    try:
+        return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"{when:.0f} s after 1970"
 
 
 def short(commit: SkillCommit) -> str:

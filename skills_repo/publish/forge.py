@@ -6,13 +6,17 @@ written by people: data.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 OURS = "honed/"
 """What honed's branches begin with."""
 State = Literal["open", "closed", "merged"]
+_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST = 2**63
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Request:
     branch: str
     """Short name of the branch that would be merged."""
     head: str
-    """The commit at its head, as the forge knows it."""
+    """The commit at its head, as the forge knows it: a whole id, or empty."""
     title: str
     body: str
     labels: tuple[str, ...]
@@ -54,6 +58,32 @@ class Comment:
 
 class ExistsError(Exception):
     """The forge says that there is an open request for the branch already."""
+
+
+def number_of(value: Any) -> int:
+    """A request's number in an answer; raises `ValueError`, `TypeError` or `OverflowError` for what is none."""
+    number = int(value)
+    if not 0 < number < _MOST:
+        raise ValueError(value)
+    return number
+
+
+def head_of(value: Any) -> str:
+    """A commit id in an answer; empty for all else: git would take a name there for another commit."""
+    return value if isinstance(value, str) and _OID.fullmatch(value) else ""
+
+
+def time_of(value: Any) -> datetime:
+    """A time in an answer; raises `ValueError` or `TypeError` for what is none, or has no time zone."""
+    time = datetime.fromisoformat(value)
+    if time.tzinfo is None:
+        raise ValueError(value)
+    return time
+
+
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """An object in an answer; an empty one for all else."""
+    return value if isinstance(value, dict) else {}
 
 
 class Forge(Protocol):

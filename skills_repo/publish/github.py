@@ -9,7 +9,17 @@ from typing import Any
 
 from skills_repo.publish.access import Access, TokenSource
 from skills_repo.publish.address import Project
-from skills_repo.publish.forge import OURS, Comment, Draft, ExistsError, Request
+from skills_repo.publish.forge import (
+    OURS,
+    Comment,
+    Draft,
+    ExistsError,
+    Request,
+    fields_of,
+    head_of,
+    number_of,
+    time_of,
+)
 from skills_repo.publish.http import ForgeHttp, Sleep
 from skills_repo.publish.refused import message_of, refusal
 
@@ -83,7 +93,7 @@ class GitHub:
         found: tuple[str, Comment] | None = None
         for path, when in ((f"issues/{int(number)}/comments", "created_at"), (f"pulls/{int(number)}/reviews", _SENT)):
             async for row in self._http.pages(f"{self._at}/{path}", {}):
-                user, text, time = row.get("user") or {}, row.get("body"), str(row.get(when) or "")
+                user, text, time = fields_of(row.get("user")), row.get("body"), str(row.get(when) or "")
                 said = user.get("type") != "Bot" and isinstance(text, str) and text.strip()
                 if said and (found is None or time >= found[0]):
                     found = time, Comment(str(user.get("login", "")), str(text))
@@ -98,22 +108,22 @@ class GitHub:
             head = row.get("head")
             if not isinstance(head, dict):
                 raise self._http.odd(self._at)
-            here = head.get("repo") or {}  # a fork that was deleted has none
+            here = fields_of(head.get("repo"))  # a fork that was deleted has none
             if str(here.get("full_name", "")).lower() == self._http.access.project.lower():
                 yield self._read(row)
 
     def _read(self, row: Any) -> Request:
         try:
             return Request(
-                number=int(row["number"]),
+                number=number_of(row["number"]),
                 url=str(row["html_url"]),
                 state="merged" if row.get("merged_at") else "open" if row["state"] == "open" else "closed",
                 branch=str(row["head"]["ref"]),
-                head=str(row["head"]["sha"]),
+                head=head_of(row["head"]["sha"]),
                 title=str(row["title"]),
                 body=str(row.get("body") or ""),
                 labels=tuple(str(label["name"]) for label in row.get("labels") or ()),
-                created=datetime.fromisoformat(row["created_at"]),
+                created=time_of(row["created_at"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._http.odd(self._at) from error

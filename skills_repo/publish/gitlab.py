@@ -10,7 +10,17 @@ from urllib.parse import quote
 
 from skills_repo.publish.access import Access, TokenSource
 from skills_repo.publish.address import Project
-from skills_repo.publish.forge import OURS, Comment, Draft, ExistsError, Request
+from skills_repo.publish.forge import (
+    OURS,
+    Comment,
+    Draft,
+    ExistsError,
+    Request,
+    fields_of,
+    head_of,
+    number_of,
+    time_of,
+)
 from skills_repo.publish.http import ForgeHttp, Sleep
 
 _STATES: dict[str, Literal["open", "closed", "merged"]] = {
@@ -78,7 +88,7 @@ class GitLab:
         """The newest comment of a person."""
         query = {"sort": "desc", "order_by": "created_at"}
         async for row in self._http.pages(f"{self._at}/{int(number)}/notes", query):
-            author = row.get("author") or {}
+            author = fields_of(row.get("author"))
             text = row.get("body")
             if not row.get("system") and not author.get("bot") and isinstance(text, str) and text.strip():
                 return Comment(str(author.get("username", "")), text)
@@ -96,15 +106,15 @@ class GitLab:
     def _read(self, row: Any) -> Request:
         try:
             return Request(
-                number=int(row["iid"]),
+                number=number_of(row["iid"]),
                 url=str(row["web_url"]),
                 state=_STATES[row["state"]],
                 branch=str(row["source_branch"]),
-                head=str(row["sha"] or ""),
+                head=head_of(row["sha"]),
                 title=str(row["title"]),
                 body=str(row.get("description") or ""),
                 labels=tuple(str(label) for label in row.get("labels") or ()),
-                created=datetime.fromisoformat(row["created_at"]),
+                created=time_of(row["created_at"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._http.odd(self._at) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ MAX_WAIT_S = 60.0
 """Of all waits of one request; a forge that asks for more is asked again another day."""
 MAX_PAGES = 50
 MAX_REPLY = 16 * 1024 * 1024
+_SECONDS = re.compile(r"[0-9]{1,15}")
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -116,17 +118,24 @@ class ForgeHttp:
                 method, url, params=query, json=body, allow_redirects=False, proxy=proxy_for(url)
             ) as response:
                 raw = b"".join([part async for part in _bounded(response)])
-                following = response.links["next"].get("url") if "next" in response.links else None
                 return Reply(
                     response.status,
                     {name.lower(): value for name, value in response.headers.items()},
                     _json(raw),
-                    None if following is None else str(following),
+                    self._next_page(response, url),
                 ), ""
         except TimeoutError:
             return None, f"no answer within {self.access.timeout_s:g} s"
         except (aiohttp.ClientError, OSError) as error:
             return None, " ".join(str(error).split())[:200] or type(error).__name__
+
+    def _next_page(self, response: aiohttp.ClientResponse, url: str) -> str | None:
+        """Where the list goes on, if it does."""
+        try:
+            following = response.links["next"].get("url") if "next" in response.links else None
+        except ValueError as error:  # no address at all
+            raise self.odd(urlsplit(url).path) from error
+        return None if following is None else str(following)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -187,7 +196,7 @@ def _asked(reply: Reply | None, now: float) -> float | None:
     """How long the forge wants to be left alone; None if it does not say."""
     headers = {} if reply is None else reply.headers
     after = headers.get("retry-after", "")
-    if after.isdigit():
+    if _SECONDS.fullmatch(after):
         return float(after)
     reset = headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", ""))
-    return max(1.0, float(reset) - now) if reset.isdigit() else None
+    return max(1.0, float(reset) - now) if _SECONDS.fullmatch(reset) else None

@@ -236,6 +236,10 @@ class ForgeServer(Served):
                 return self._list(request, notes[::-1] if query.get("sort") == "desc" else notes)
         return web.json_response({"message": "404 Not Found"}, status=404)
 
+    def row(self, row: Row) -> dict[str, Any]:
+        """A request as the API shows it."""
+        return self._as_pull(row) if self.kind == "github" else self._as_merge(row)
+
     def _sorted(self, rows: list[Row], direction: str | None) -> list[Row]:
         # The forges' own default is newest first.
         return sorted(rows, key=lambda row: (row.created, row.number), reverse=direction != "asc")

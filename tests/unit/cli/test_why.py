@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.cli.history_parts import day
 from daemon.cli.output import Output
 from daemon.cli.why import _why
 from daemon.config import load_config
@@ -80,6 +81,12 @@ async def test_a_line_that_a_revert_brought_back(toml: Path, capsys: pytest.Capt
     out = capsys.readouterr().out
     assert "written by a revert: the line is back" in out
     assert f"reverts    {gone[:10]}\n  reason     We need it.\n" in out
+
+
+@pytest.mark.parametrize("when", [9_999_999_999_999_999.0, -9_999_999_999_999_999.0, 1e300])
+def test_a_date_that_no_calendar_has_is_told_as_git_keeps_it(when: float) -> None:
+    assert day(0) == "1970-01-01 00:00 UTC"
+    assert day(when) == f"{when:.0f} s after 1970"
 
 
 async def test_lines_of_one_commit_stand_together(toml: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,6 +97,25 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         load_config(tmp_path / "honed.toml")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("[skill]\n", '[skill]\nrepository = "a\\u0000b"\n', "[skill] repository"),
+        ("[skill]\n", '[skill]\ninitial = "a\\u0000b"\n', "[skill] initial"),
+        ("[tasks]\npath = ", '[tasks]\npath = "a\\u0000b" # ', "[tasks] path"),
+    ],
+)
+def test_a_path_that_no_system_has_is_named(tmp_path: Path, old: str, new: str, key: str) -> None:
+    assert old in GOOD
+    assert f"{key} must not hold a NUL character" in _message(tmp_path, GOOD.replace(old, new))
+
+
+def test_links_in_a_circle_are_left_to_whoever_opens_them(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    config = _load(tmp_path, GOOD.replace("[skill]\n", '[skill]\nrepository = "round"\n'))
+    assert config.skill.repository == tmp_path / "round"
+
+
 def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
     assert _load(tmp_path, "\ufeff" + GOOD).train.epochs == 2
 

@@ -66,6 +66,7 @@ def test_a_whole_section(tmp_path: Path) -> None:
         ('labels = [" a"]', "must be labels"),
         ("open_limit = 0", "must be at least 1"),
         ("timeout_s = 0", "must be more than 0"),
+        ("timeout_s = 1e308", "must be at most 86400"),
         ('tokn_env = "X"', "did you mean `token_env`?"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -175,6 +175,71 @@ async def test_errors_of_a_forge_are_short_and_harmless(server: ForgeServer) -> 
 @pytest.mark.parametrize("body", [{"a": 1}, ["text"], [{"number": "x"}], None, [{"head": {"repo": None}}, 3]])
 async def test_an_answer_that_is_none_is_said(server: ForgeServer, body: object) -> None:
     said = await asked(server, Fault(200, body))
+    assert "something else than its API documents" in said
+
+
+def changed(server: ForgeServer, at: str, value: object) -> dict[str, Any]:
+    """A documented answer with one field that is odd; `at` says which: GitHub's name, then GitLab's."""
+    row = server.row(server.open("honed/xlsx"))
+    *outer, name = at.split(" ")[server.kind == "gitlab"].split(".")
+    inner = row[outer[0]] if outer else row
+    inner[name] = value
+    return row
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        ("number iid", float("inf")),
+        ("number iid", -1),
+        ("number iid", "9" * 3_000),
+        ("created_at created_at", "2026-01-01T00:00:00"),
+        ("created_at created_at", 7),
+        ("labels labels", 7),
+    ],
+)
+async def test_a_field_that_is_none_is_said(server: ForgeServer, at: str, value: object) -> None:
+    said = await asked(server, Fault(200, [changed(server, at, value)]))
+    assert "something else than its API documents" in said
+
+
+@pytest.mark.parametrize("value", ["HEAD", "main", ":/text", "a\0b", "\ud800", 7, None, "F" * 40])
+async def test_a_head_that_is_no_commit_id_is_none_at_all(server: ForgeServer, value: object) -> None:
+    server.faults = [Fault(200, [changed(server, "head.sha sha", value)])]
+    forge = server.forge()
+    [request] = await forge.requests_of("honed/xlsx")
+    assert request.head == ""
+    await forge.close()
+
+
+@pytest.mark.parametrize("who", [7, "text", [1], True])
+async def test_a_comment_of_nobody_is_read(server: ForgeServer, who: object) -> None:
+    server.faults = [Fault(200, [{"body": "a word", "user": who, "author": who, "created_at": "x"}]), Fault(200, [])]
+    forge = server.forge()
+    comment = await forge.last_comment(1)
+    assert comment is not None
+    assert (comment.author, comment.text) == ("", "a word")
+    await forge.close()
+
+
+@pytest.mark.parametrize("repo", [7, "text", [1], True])
+async def test_a_head_in_no_repository_is_not_honed_s(repo: object) -> None:
+    async with ForgeServer("github") as server:
+        assert await asked(server, Fault(200, [changed(server, "head.repo", repo)])) == ""
+
+
+@pytest.mark.parametrize("name", ["Retry-After", "X-RateLimit-Reset"])
+@pytest.mark.parametrize("value", ["\u00b2", "9" * 400, "-1", "soon"])
+async def test_a_rate_limit_s_end_that_is_no_number_is_not_told(server: ForgeServer, name: str, value: str) -> None:
+    said = await asked(server, *[Fault(429, headers={name: value})] * 9)
+    assert "limits the rate of requests (429)" in said
+    assert "in 1 min)" in said
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("link", ["http://[::1", "http://x:99999999/"])
+async def test_a_next_page_that_is_no_address_is_said(server: ForgeServer, link: str) -> None:
+    said = await asked(server, Fault(200, [], {"Link": f'<{link}>; rel="next"'}))
     assert "something else than its API documents" in said
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from skills_repo.publish.block import read_block
+from skills_repo.publish.block import read_block, write_block
 from skills_repo.publish.errors import PublishError
 from skills_repo.publish.outcome import Outcome
 from skills_repo.publish.publisher import Publisher
+from skills_repo.publish.rejections import MOST_CLOSED
 from tests.support.forges import PROJECT, Fault, ForgeServer
 from tests.support.git_server import GitServer, clone
 from tests.support.publishing import BRANCH, Work, a_clone, publisher, refs, rejected_of
@@ -163,6 +164,27 @@ async def test_what_a_person_closed_is_kept_for_later_runs_and_kept_once(world: 
         "refs/honed/rejected/xlsx/request-1"
     ]
     assert refs(world.bare) == remote, "and never pushed"
+
+
+async def test_a_block_that_somebody_forged_turns_down_no_commit_of_a_person(world: World) -> None:
+    await world.publish()
+    edit, mine = world.work.head, git(world.work.folder, "rev-parse", "main").strip()
+    named = [edit, mine, "main", "HEAD", ":/text", "a\0b", "\ud800", edit[:12], "f" * 40, 7, [edit]]
+    world.forge.end(1, comment="no")
+    row = world.forge.rows[0]
+    row.head, row.body = "e" * 40, write_block({"edits": [{"commit": one} for one in named]})
+    await world.publish()
+    assert [kept.sha for kept in await rejected_of(world.work).all()] == [edit]
+
+
+async def test_of_very_many_closed_requests_the_newest_are_asked_about(world: World) -> None:
+    for number in range(1, MOST_CLOSED + 51):
+        world.forge.open(BRANCH, age=timedelta(days=1))
+        world.forge.end(number)
+    world.forge.asked.clear()
+    assert (await world.publish())[0] is Outcome.CREATED
+    comments = {path.split("?")[0] for _, path in world.forge.asked if "/comments" in path or "/notes" in path}
+    assert len(comments) == MOST_CLOSED
 
 
 async def test_a_review_s_words_are_a_reason_too_where_they_are_the_last(world: World) -> None:

@@ -151,6 +151,15 @@ async def test_messages_keep_their_trailers_and_name_where_they_come_from(place:
     assert again.body.count("Honed-") == 0
 
 
+async def test_what_others_keep_beside_is_not_taken_for_honed_s(place: Place) -> None:
+    """Refs that a person or another program made where honed keeps its own."""
+    below = "refs/honed/rebased/xlsx"
+    place.git("update-ref", f"{below}/commit", "HEAD")
+    place.git("tag", "-a", "-m", "onto", "tagged", "HEAD")
+    place.git("update-ref", f"{below}/tag", place.git("rev-parse", "refs/tags/tagged"))
+    assert await place.history.followed_to(place.git("rev-parse", "HEAD")) is None
+
+
 async def test_an_edit_whose_place_is_gone_is_dropped_with_a_word_and_kept_in_git(place: Place) -> None:
     dropped, _, kept = await place.step(DATES, SUMS, END)
     place.person(BODY.replace("- Copy dates.", "- Dates are not our affair.").replace("Add them up", "Sum"))

@@ -63,7 +63,7 @@ def dirty(refs: Refs, skill_path: str) -> tuple[str, ...]:
     refs.check()
     if "true" in refs.git.line("rev-parse", "--is-bare-repository", "--is-inside-git-dir"):
         return ()
-    flags = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
+    flags = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
     rows = refs.git.fields(["status", *flags, "--", skill_path], env=_without_programs(refs.git))
     return tuple(sorted(row[3:] for row in rows))
 

@@ -139,6 +139,7 @@ async def test_hooks_signing_identity_and_environment_have_no_say(
         ("core.fsmonitor", f"touch {tmp_path}/hook-ran"),
         ("core.quotePath", "true"),
         ("log.date", "relative"),
+        ("diff.orderFile", "/nowhere"),
     ):
         git(folder, "config", key, value)
     (tmp_path / "config").write_text("[core]\n\tbare = true\n[includeX\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from skills_repo.git import Git
 from skills_repo.history import EditCommit, RepositoryError
 from skills_repo.notes import ReportNotes
 from skills_repo.publish.remote import Remote
@@ -18,7 +19,7 @@ from skills_repo.repository import SkillRepository
 from skills_repo.revert import revert
 from skills_repo.signing import Signer
 from skills_repo.skill import Skill, from_files
-from tests.support.skills import HONED, SKILL_PATH, a_change, git, history_of, lay
+from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, git, history_of, lay
 from tests.support.states import (
     STATES,
     State,
@@ -149,6 +150,33 @@ async def test_a_large_file_is_no_uncommitted_change_where_its_filter_is_missing
     lay(folder, {f"{SKILL_PATH}/SKILL.md": b"changed"})
     assert await history_of(folder).dirty() == (f"{SKILL_PATH}/SKILL.md",)
     assert not mark(folder).exists()
+
+
+async def test_no_program_of_a_submodules_configuration_runs(made: Path, tmp_path: Path) -> None:
+    """Git looks into one for changes by a git of its own, which knows no option of the outer one."""
+    folder = copy_of(made, tmp_path / "r")
+    other = a_repository(tmp_path / "other")
+    lay(other, {".gitattributes": b"* filter=mine\n"})
+    git(other, "add", "-A")
+    git(other, "commit", "-qm", "Filter")
+    inner = f"{SKILL_PATH}/vendor"
+    git(folder, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), inner)
+    git(folder, "commit", "-qm", "Vendor")
+    for key in ("filter.mine.clean", "core.fsmonitor"):
+        git(folder / inner, "config", key, f"touch {mark(folder)}; false")
+    lay(folder, {f"{inner}/.gitattributes": b"* filter=mine -text\n", f"{SKILL_PATH}/SKILL.md": b"changed"})
+    assert await history_of(folder).dirty() == (f"{SKILL_PATH}/SKILL.md",)
+    assert not mark(folder).exists()
+    for key in ("filter.mine.clean", "core.fsmonitor"):
+        git(folder / inner, "config", "--unset", key)
+    git(folder / inner, "commit", "-qam", "Another version")
+    assert await history_of(folder).dirty() == (f"{SKILL_PATH}/SKILL.md", inner)
+
+
+def test_another_users_repository_is_trusted_by_every_git(tmp_path: Path) -> None:
+    """Git 2.35.2 to 2.37, and older ones with that fix, take `safe.directory` from a file alone."""
+    assert Git(tmp_path).line("config", "--global", "--get", "safe.directory") == "*"
+    assert Git(tmp_path).line("config", "--list", "--show-scope").count("global\t") == 1, "and nothing else"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into the repositories of others")

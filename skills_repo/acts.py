@@ -23,6 +23,8 @@ MOST_COMMITS = 2_000
 """Of the skill's history that is looked at, the newest."""
 MOST_DELETIONS = 200
 """People's commits that are searched for deletions, the newest."""
+_MOST_BELOW = 10 * MOST_COMMITS
+"""Of a merge's history: more than is looked at, so that what its first parent has is told from what it brought."""
 _HONED = re.compile(r"^\s*Honed-Run: \S", re.MULTILINE)
 _FILE = "SKILL.md"
 
@@ -111,11 +113,9 @@ class Acts:
         if len(commit.parents) < 2:
             squashed = commit.kind == "human" and _HONED.search(commit.body)
             return (commit,) if commit.kind == "edit" or squashed else ()
-        first, brought = commit.parents[0], []
-        for one in known.values():
-            if one.kind == "edit" and await self._history.is_ancestor(one.sha, sha):
-                brought += [] if await self._history.is_ancestor(one.sha, first) else [one]
-        return brought
+        merged = {one.sha for one in await self._history.log(_MOST_BELOW, at=sha)}
+        merged -= {one.sha for one in await self._history.log(_MOST_BELOW, at=commit.parents[0])}
+        return [one for one in known.values() if one.kind == "edit" and one.sha in merged]
 
     async def _deleted(self, log: Sequence[SkillCommit], tip: str) -> Sequence[tuple[SkillCommit, SkillCommit]]:
         """Edits whose whole text a person's commit deleted, and that commit."""

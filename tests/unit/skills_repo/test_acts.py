@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from skills_repo.acts import Acts, TakenBackEdit
+from skills_repo.git import Git
 from skills_repo.history import EditCommit
 from skills_repo.repository import SkillRepository
 from skills_repo.skill import Skill
@@ -123,6 +125,39 @@ async def test_a_revert_of_a_merge_takes_back_what_it_brought(place: Place) -> N
     place.git("merge", "-q", "--no-ff", "-m", "Take it in", "honed/xlsx")
     place.revert("-m", "1", "HEAD")
     assert sorted(one.commit.sha for one in await place.taken()) == sorted(place.edits)
+
+
+async def test_a_revert_of_a_merge_is_understood_where_the_history_is_cut(tmp_path: Path) -> None:
+    place = Place(tmp_path / "repository")
+    for number in range(2):
+        place.person(with_lines(*RULES, f"- Older {number}."))
+    place.person(with_lines(*RULES))
+    await place.begin()
+    place.git("merge", "-q", "--no-ff", "-m", "Take it in", "honed/xlsx")
+    place.revert("-m", "1", "HEAD")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=5", f"file://{place.folder}", str(clone))
+    assert git(clone, "rev-parse", "--is-shallow-repository").strip() == "true"
+    found = await Acts(history_of(clone)).taken_back("HEAD")
+    assert sorted(one.commit.sha for one in found) == sorted(place.edits)
+
+
+async def test_a_revert_of_a_merge_costs_the_same_however_much_was_merged(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.git("merge", "-q", "--no-ff", "-m", "Take it in", "honed/xlsx")
+    place.revert("-m", "1", "HEAD")
+    asked: list[str] = []
+    run = Git.run
+
+    def counted(self: Git, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        asked.append(argv[0])
+        return run(self, *argv, stdin=stdin, env=env)
+
+    monkeypatch.setattr(Git, "run", counted)
+    assert {one.commit.sha for one in await place.taken()} == set(place.edits)
+    assert asked.count("log") == 2 + 2, "both lines, and the merge's two sides"
+    assert "merge-base" not in asked, "no question for each edit"
 
 
 async def test_a_revert_of_a_persons_commit_is_no_affair_of_honeds(place: Place) -> None:

@@ -32,7 +32,7 @@ def read_commits(git: Git, ids: Sequence[str]) -> dict[str, SkillCommit]:
 
 def find_step(git: Git, head: str, skill_path: str, place: tuple[str, int, str]) -> tuple[str, ...]:
     """Ids of the commits whose trailers name this run, step and phase, oldest first."""
-    grep = ("--fixed-strings", "--grep=Honed-Run:")
+    grep = ("--fixed-strings", f"--grep={place[0]}")
     found = _read(git, head, skill_path, *grep)
     return tuple(commit.sha for commit in reversed(found) if place_of(commit.trailers) == place)
 

@@ -21,7 +21,7 @@ from harnesses.traces.codex_story import with_failed_calls, with_patches
 from harnesses.traces.lines import read_lines
 from harnesses.traces.skill_probe import SkillProbe
 from harnesses.traces.trace import Trace
-from harnesses.workspace import Laid, asked, foreign_skills, workspace_files
+from harnesses.workspace import Laid, asked, foreign_skills, start_of, workspace_files
 from sandboxes.sandbox import Collected, Layout
 
 SKILLS_ROOT = ".agents/skills"
@@ -54,7 +54,7 @@ class CodexHarness(CliHarness):
         return True
 
     def lay(self, assignment: Assignment) -> Laid:
-        """The workspace with the skill at `.agents/skills/<name>` too."""
+        """The workspace with the skill at `.agents/skills/<name>` too, where Codex starts."""
         return Laid(workspace_files(assignment, skills_root=SKILLS_ROOT))
 
     def prompt(self, assignment: Assignment) -> str:
@@ -79,7 +79,8 @@ class CodexHarness(CliHarness):
     def argv(self, assignment: Assignment, layout: Layout) -> tuple[str, ...]:
         """The CLI's command line; `-` reads the prompt from stdin."""
         settings = [*_FIXED, _provider(f"{layout.model_url}/v1"), f'web_search="{_web_search(assignment)}"']
-        if foreign := foreign_skills(assignment.files, _SKILL_ROOTS):
+        start = start_of(assignment)
+        if foreign := foreign_skills(assignment.files, tuple(start + root for root in _SKILL_ROOTS)):
             settings.append(_switched_off(f"{layout.workspace}/{path}" for path in foreign))
         return (
             self._settings.cli.inside(layout.tools),
@@ -88,7 +89,7 @@ class CodexHarness(CliHarness):
             "--skip-git-repo-check",
             *(f"--image={layout.workspace}/{path}" for path in named_images(assignment.files, assignment.prompt)),
             "--dangerously-bypass-approvals-and-sandbox",
-            *("-C", layout.workspace),
+            *("-C", f"{layout.workspace}/{start}".rstrip("/")),
             *("-m", self._settings.policy.model),
             *("--disable", "plugins"),
             *("--disable", "unbounded_connection_retries"),

@@ -1,15 +1,17 @@
 """What is laid into a box for one assignment, and how the agent is asked: pure functions from assignment to files.
 
-The contract: the task's files and `SKILL.md` side by side at the workspace's root, and the whole skill folder at the
-path where the CLI itself looks for skills. A task file never replaces the skill and never configures the agent: a task
-that ships `SKILL.md`, or the same skill's folder, is an error; what else would act as configuration (`.claude/`,
-`.mcp.json`, `.codex/`, `CLAUDE.md`, `AGENTS.md`, other skills) is laid as plain data and switched off by flags.
+The contract: `SKILL.md` where the agent starts (the workspace's root, beside the task's files, unless the task's own
+image starts elsewhere), and the whole skill folder at the path where the CLI itself looks for skills. A task file never
+replaces the skill and never configures the agent: a task that ships `SKILL.md`, or the same skill's folder, is an
+error; what else would act as configuration (`.claude/`, `.mcp.json`, `.codex/`, `CLAUDE.md`, `AGENTS.md`, other skills)
+is laid as plain data and switched off by flags.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from harnesses.harness import Assignment, RenderedSkill
 from harnesses.traces.trace import FileChange
@@ -32,19 +34,31 @@ class Laid:
     out: Mapping[str, bytes] = field(default_factory=dict)
 
 
+def start_of(assignment: Assignment) -> str:
+    """The folder of the workspace that the agent starts in, with a slash at its end; empty: the workspace itself."""
+    root = assignment.root
+    if root is None or root.workdir == root.workspace:
+        return ""
+    return f"{PurePosixPath(root.workdir).relative_to(root.workspace)}/"
+
+
 def workspace_files(assignment: Assignment, *, skills_root: str | None = None) -> dict[str, bytes]:
-    """The workspace's files, ordered by path; the skill folder goes under `skills_root` too, if one is given."""
+    """The workspace's files, ordered by path.
+
+    The skill folder goes under `skills_root` too, if one is given, from where the agent starts.
+    """
+    at = start_of(assignment)
     files = dict(assignment.files)
     skill = assignment.skill
     if skill is None:
         return dict(sorted(files.items()))
-    folder = f"{skills_root}/{skill.name}" if skills_root else None
+    folder = f"{at}{skills_root}/{skill.name}" if skills_root else None
     for path in files:
         plain = plain_path(path)
-        if plain == SKILL_FILE or (folder and (plain + "/").startswith(folder + "/")):
+        if plain == at + SKILL_FILE or (folder and (plain + "/").startswith(folder + "/")):
             message = f"task {assignment.task_id}: its file {path!r} would hide the skill: rename it in the task"
             raise WorkspaceError(message)
-    files[SKILL_FILE] = with_lf(skill.files[SKILL_FILE])
+    files[at + SKILL_FILE] = with_lf(skill.files[SKILL_FILE])
     if folder:
         files.update(skill_folder(skill, folder))
     return dict(sorted(files.items()))

@@ -12,14 +12,14 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from daemon.tasks.digest import build_digest
 from daemon.tasks.formats.paths import workspace_path
 from daemon.tasks.stored import StoredTasks
 from daemon.tasks.task import Environment, Task, TaskSet
 from sandboxes.image.task_image import TaskImage, build_task_image, pull_task_image
-from sandboxes.sandbox import Sandbox, SandboxError
+from sandboxes.sandbox import Root, Sandbox, SandboxError
 
 TAG = "honed-task"
 _SKILL = re.compile(r"(?:^|.*/)skills?/[^/]+/SKILL\.md", re.IGNORECASE)
@@ -33,10 +33,11 @@ async def prepare(task: Task, address: str, folder: Path) -> Task:
     if task.environment is None:
         return task
     image = await _image(task.environment, address)
-    files = without_skills(image.files)
+    files = without_skills(image.files, _start(image.root))
     laid = await asyncio.to_thread(_keep, files, folder / image.root.image.removeprefix("sha256:")[:24])
     make = tuple(path for path in image.root.make if not any(_within(path, one) for one in _skill_folders(image.files)))
-    return replace(task, files=laid, root=replace(image.root, make=tuple(filter(_allowed, make))))
+    root = replace(image.root, make=tuple(path for path in make if _allowed(path, _start(image.root))))
+    return replace(task, files=laid, root=root)
 
 
 async def in_own_images(tasks: TaskSet, sandbox: Sandbox | None, address: str | None, folder: Path) -> TaskSet:
@@ -70,11 +71,14 @@ async def _image(environment: Environment, address: str) -> TaskImage:
     return await pull_task_image(address, environment.image)
 
 
-def without_skills(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files without folders of skills, and without those at the places where honed lays its own."""
+def without_skills(files: Mapping[str, bytes], start: str = "") -> dict[str, bytes]:
+    """The files without folders of skills, and without those at the places where honed lays its own.
+
+    `start` is the folder that an agent starts in, with a slash at its end: those places are in it.
+    """
     folders = _skill_folders(files)
     kept = {path: data for path, data in files.items() if not any(_within(path, one) for one in folders)}
-    return {path: data for path, data in kept.items() if _allowed(path)}
+    return {path: data for path, data in kept.items() if _allowed(path, start)}
 
 
 def _skill_folders(files: Mapping[str, bytes]) -> set[str]:
@@ -86,9 +90,16 @@ def _within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-def _allowed(path: str) -> bool:
+def _start(root: Root) -> str:
+    inside = PurePosixPath(root.workdir).relative_to(root.workspace).as_posix()
+    return "" if inside == "." else f"{inside}/"
+
+
+def _allowed(path: str, start: str) -> bool:
     try:
         workspace_path(path)
+        if path != start and path.startswith(start):
+            workspace_path(path.removeprefix(start))
     except ValueError:
         return False
     return True

@@ -12,9 +12,10 @@ from harnesses.workspace import (
     foreign_skills,
     plain_path,
     skill_folder,
+    start_of,
     workspace_files,
 )
-from sandboxes.sandbox import Collected
+from sandboxes.sandbox import Collected, Root
 from tests.support.harnesses import SKILL, assignment
 
 
@@ -27,6 +28,21 @@ def test_task_files_and_skill_side_by_side(tmp_path: Path) -> None:
         "input.csv",
     ]
     assert files["SKILL.md"] == files[".agents/skills/answer-writer/SKILL.md"] == SKILL.files["SKILL.md"]
+
+
+def test_the_skill_lies_where_the_agent_starts(tmp_path: Path) -> None:
+    root = Root("sha256:1", "/app", "/app/work")
+    given = assignment(tmp_path, files={"SKILL.md": b"the task's", "work/in.csv": b"1"}, root=root)
+    files = workspace_files(given, skills_root=".agents/skills")
+    assert files["work/.agents/skills/answer-writer/SKILL.md"] == files["work/SKILL.md"] == SKILL.files["SKILL.md"]
+    assert (files["SKILL.md"], files["work/in.csv"]) == (b"the task's", b"1")
+    with pytest.raises(WorkspaceError, match=r"work/SKILL\.md' would hide the skill"):
+        workspace_files(replace(given, files={"work/SKILL.md": b"x"}))
+    assert [start_of(replace(given, root=one)) for one in (root, replace(root, workdir="/app"), None)] == [
+        "work/",
+        "",
+        "",
+    ]
 
 
 def test_without_a_root_only_the_file_beside_the_task(tmp_path: Path) -> None:

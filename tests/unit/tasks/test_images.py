@@ -29,6 +29,11 @@ def test_skills_of_an_image_are_left_out() -> None:
     assert without_skills(FILES) == {"data/a.txt": b"a", "skilled/SKILL.md": b"kept"}
 
 
+def test_skills_of_an_image_are_left_out_where_the_agent_starts() -> None:
+    files = {"work/SKILL.md": b"s", "work/.codex/config.toml": b"s", "work/in.csv": b"a", "other/SKILL.md": b"kept"}
+    assert without_skills(files, "work/") == {"work/in.csv": b"a", "other/SKILL.md": b"kept"}
+
+
 async def test_a_prepared_task_has_the_images_files_and_its_old_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

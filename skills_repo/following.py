@@ -7,7 +7,7 @@ same two versions come to the same commits, so doing it again after a crash chan
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from skills_repo import log as logs
@@ -156,6 +156,9 @@ def _why_not(refs: Refs, skill_path: str, theirs: str, commits: tuple[SkillCommi
     if published:
         return f"{published} of its commits {'is' if published == 1 else 'are'} published, and those are not rewritten"
     ours = {commit.sha for commit in commits}
+    for sha, author_of, committer in _hands(refs, commits):
+        if author_of != committer:
+            return f"commit {sha[:10]} there was made anew by a person, and those are not rewritten"
     for commit in commits:
         mine = commit.kind == "edit" or (
             commit.kind == "revert" and commit.reverts in ours and commit.author == f"{author.name} <{author.email}>"
@@ -163,6 +166,15 @@ def _why_not(refs: Refs, skill_path: str, theirs: str, commits: tuple[SkillCommi
         if not mine or len(commit.parents) != 1 or changed_beside(refs.git, skill_path, commit.sha):
             return f"commit {commit.sha[:10]} there is a person's, and those are not rewritten"
     return ""
+
+
+def _hands(refs: Refs, commits: tuple[SkillCommit, ...]) -> Iterator[tuple[str, str, str]]:
+    """Id, author and committer of each: honed is both, so an amended or rebased commit shows who did it."""
+    ids = "".join(f"{commit.sha}\n" for commit in commits).encode()
+    argv = ["log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin"]
+    fields = refs.git.fields([*argv, "--format=tformat:%H%x00%an <%ae>%x00%cn <%ce>%x00"], ids)
+    for sha, author, committer in zip(*[iter(fields)] * 3, strict=True):
+        yield sha.lstrip("\n"), author, committer
 
 
 def _sentence(refs: Refs, skill_path: str, theirs: str, why: str) -> str:

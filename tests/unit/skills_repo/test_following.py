@@ -241,6 +241,18 @@ async def test_a_persons_commit_on_the_branch_is_never_rewritten(place: Place) -
     assert f"commit {theirs[:10]} there is a person's" in await place.waiting()
 
 
+async def test_a_commit_of_honeds_that_a_person_amended_is_never_rewritten(place: Place) -> None:
+    [made] = await place.step(SUMS)
+    place.git("switch", "-q", "honed/xlsx")
+    lay(place.folder / SKILL_PATH, a_skill(f"{BODY}- Check the sums.\n").files)
+    place.git("commit", "-q", "-a", "--amend", "--no-edit")
+    place.git("switch", "-q", "main")
+    amended = place.git("rev-parse", "honed/xlsx")
+    assert amended != made
+    place.person(f"{BODY}\n- Mine.\n")
+    assert f"commit {amended[:10]} there was made anew by a person" in await place.waiting()
+
+
 async def test_honeds_reverts_are_made_again_and_still_say_what_they_took_back(place: Place) -> None:
     (sha, _) = await place.step(DATES, SUMS)
     await revert(place.history, [await place.history.commit(sha)], reason="We write them otherwise.", when=200)

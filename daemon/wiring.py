@@ -303,7 +303,7 @@ async def _harness(
         client = make_client(upstream, target.model, price=price)
         stack.push_async_callback(client.close)
         host = urlsplit(upstream.base_url).hostname or ""
-        return ChatHarness(client, ChatSettings(host, target.max_output_tokens, target.temperature))
+        return ChatHarness(client, ChatSettings(host, target.max_output_tokens, target.temperature, caps=_caps(target)))
     assert sandbox is not None
     gateway = ModelGateway(state_folder(config) / "doors")
     stack.push_async_callback(gateway.close)
@@ -314,7 +314,7 @@ async def _harness(
         policy=DoorPolicy(
             upstream=upstream,
             model=target.model,
-            caps=Caps(target.max_requests, target.max_tokens, target.max_usd),
+            caps=_caps(target),
             price=price,
         ),
         activation=target.activation,
@@ -322,6 +322,10 @@ async def _harness(
         mounts=await _programs(sandbox),
     )
     return kind(sandbox, gateway, settings)
+
+
+def _caps(target: TargetSection) -> Caps:
+    return Caps(target.max_requests, target.max_tokens, target.max_usd)
 
 
 async def _programs(sandbox: Sandbox) -> tuple[Mount, ...]:

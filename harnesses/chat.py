@@ -1,15 +1,20 @@
-"""The chat harness: no tools, no sandbox, one completion with the skill in front of the system prompt."""
+"""The chat harness: no sandbox; one completion with the skill in front of the system prompt.
+
+A task with an episode is a conversation instead: the episode's tools are the only ones.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
+from harnesses.chat_episode import Conversation
 from harnesses.classify import Verdict, provider_outcome
+from harnesses.episode import EpisodeOpener, EpisodeStatus
 from harnesses.harness import Assignment, Attempt
 from harnesses.images import images_of
 from harnesses.keep import told_skill, write_summary
@@ -18,10 +23,11 @@ from harnesses.outcome import Outcome
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import encodable, one_line, shorten
 from harnesses.traces.trace import Message, Trace
-from sandboxes.gateway.policy import ProviderError, Usage
+from sandboxes.gateway.policy import Caps, ProviderError
 from sandboxes.sandbox import Collected
 
 SYSTEM = "Solve the user's task. Reply with the answer itself, in the form that the task asks for."
+TOOLS_SYSTEM = "Solve the user's task by calling your tools, one call at a time, until you are told that it is over."
 FILE_CHARS = 60_000
 """Kept of one task file, both ends; `FILES_CHARS` of all together."""
 FILES_CHARS = 200_000
@@ -36,6 +42,8 @@ class ChatSettings:
     max_output_tokens: int = 8192
     temperature: float | None = None
     summary_chars: int = SUMMARY_CHARS
+    caps: Caps = field(default_factory=Caps)
+    """Of a conversation; a single completion is bounded by `max_output_tokens`."""
 
 
 class ChatHarness:
@@ -61,11 +69,16 @@ class ChatHarness:
             "model": self._client.model,
             "max_output_tokens": str(self._settings.max_output_tokens),
             "temperature": "" if heat is None else f"{heat:g}",
+            "max_requests": str(self._settings.caps.requests),
+            "max_tokens": str(self._settings.caps.tokens),
+            "max_usd": "" if self._settings.caps.usd is None else f"{self._settings.caps.usd:g}",
         }
 
     async def run(self, assignment: Assignment) -> Attempt:
         """As `Harness.run`."""
         started = time.monotonic()
+        if assignment.episode is not None:
+            return await self._conversation(assignment, assignment.episode, started)
         reply = None
         try:
             request = chat_request(assignment, self._settings)
@@ -82,13 +95,34 @@ class ChatHarness:
             self._log.exception("attempt_failed", attempt=assignment.attempt_id)
             outcome = Outcome.BAD_REQUEST
             detail = f"honed could not ask the model ({type(error).__name__}): please report it"
-        return await self._attempt(assignment, (outcome, one_line(detail, 500)), reply, started)
+        trace = _trace(reply, skilled=assignment.skill is not None)
+        return await self._attempt(assignment, (outcome, one_line(detail, 500)), trace, started)
+
+    async def _conversation(self, assignment: Assignment, opener: EpisodeOpener, started: float) -> Attempt:
+        settings = self._settings
+        talk = Conversation(
+            self._client, caps=settings.caps, max_turns=assignment.max_turns, deadline_s=assignment.deadline_s
+        )
+        try:
+            outcome, detail = await talk.run(chat_request(assignment, settings, system=TOOLS_SYSTEM), opener)
+        except Exception as error:
+            # As in `run`: a fault of our own.
+            self._log.exception("attempt_failed", attempt=assignment.attempt_id)
+            outcome, detail = Outcome.BAD_REQUEST, f"honed failed ({type(error).__name__}): please report it"
+        verdict = (outcome, one_line(detail, 500))
+        trace = talk.trace(verdict, skilled=assignment.skill is not None)
+        return await self._attempt(assignment, verdict, trace, started, episode=talk.status)
 
     async def _attempt(
-        self, assignment: Assignment, verdict: Verdict, reply: ModelReply | None, started: float
+        self,
+        assignment: Assignment,
+        verdict: Verdict,
+        trace: Trace,
+        started: float,
+        *,
+        episode: EpisodeStatus | None = None,
     ) -> Attempt:
         outcome, detail = verdict
-        trace = _trace(reply, skilled=assignment.skill is not None)
         told = f"{outcome.value}{f' ({detail})' if detail else ''}"
         summary = summarize(
             trace,
@@ -105,15 +139,16 @@ class ChatHarness:
             trace=trace,
             summary=summary,
             workspace=Collected({}),
-            usage=Usage() if reply is None else reply.usage,
+            usage=trace.usage,
             wall_s=time.monotonic() - started,
+            episode=episode,
         )
 
 
-def chat_request(assignment: Assignment, settings: ChatSettings) -> ModelRequest:
+def chat_request(assignment: Assignment, settings: ChatSettings, *, system: str = SYSTEM) -> ModelRequest:
     """What the model is asked: skill and house rule as system prompt, then the task with its text files and images."""
     skill = assignment.skill
-    system = SYSTEM if skill is None else f"{encodable(skill.text).strip()}\n\n{SYSTEM}"
+    system = system if skill is None else f"{encodable(skill.text).strip()}\n\n{system}"
     images = images_of(assignment.files)
     prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files, images))
     return ModelRequest(

@@ -166,8 +166,8 @@ class CliHarness(ABC):
         """Do it all, and say what came of it, whatever goes wrong."""
         try:
             laid = self.lay(record.assignment)
-            if not self._settings.cli.present:
-                return Outcome.CLI_MISSING, f"{self._settings.cli.path} is missing"
+            if refused := self._refused(record.assignment):
+                return refused
             record.engine = await self._sandbox.facts()
             door = await self._gateway.open(record.assignment.attempt_id, self._policy(record.assignment))
             try:
@@ -186,6 +186,14 @@ class CliHarness(ABC):
             # A fault of our own: told aloud, and never a score of the agent's.
             self._log.exception("attempt_failed", attempt=record.assignment.attempt_id)
             return Outcome.CLI_PROTOCOL, f"honed could not read the run ({type(error).__name__}): please report it"
+
+    def _refused(self, assignment: Assignment) -> Verdict | None:
+        """Why the CLI is not started at all."""
+        if not self._settings.cli.present:
+            return Outcome.CLI_MISSING, f"{self._settings.cli.path} is missing"
+        if assignment.episode is not None:
+            return Outcome.EPISODE_FAILED, f"{self.name} cannot play games: use the chat harness"
+        return None
 
     def _policy(self, assignment: Assignment) -> DoorPolicy:
         policy = replace(self._settings.policy, provider_tools=assignment.provider_tools)

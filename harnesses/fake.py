@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from inspect import isawaitable
+from typing import Any
 
+from harnesses.episode import Episode, EpisodeError, EpisodeStatus, Tool, ToolResult
 from harnesses.harness import Assignment, Attempt
 from harnesses.keep import told_skill, write_summary
 from harnesses.outcome import Outcome
@@ -83,3 +86,57 @@ class FakeHarness:
             wall_s=0.01,
             versions={"fake": "0"},
         )
+
+
+class FakeEpisode:
+    """An `Episode` without a game: won by the right commands in their order, whatever comes between them."""
+
+    def __init__(self, wins_by: Sequence[str] = ("win",), *, max_commands: int = 50, breaks_at: int = 0) -> None:
+        self._wins_by = list(wins_by)
+        self._max_commands = max_commands
+        self._breaks_at = breaks_at
+        self.commands: list[str] = []
+        self.closed = False
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """As `Episode.tools`."""
+        schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+        return (Tool("act", "Give one command.", schema),)
+
+    @property
+    def opening(self) -> str:
+        """As `Episode.opening`."""
+        return "You are in a room."
+
+    @property
+    def status(self) -> EpisodeStatus:
+        """As `Episode.status`."""
+        count, won = len(self.commands), not self._wins_by
+        return EpisodeStatus(won=won, over=won or count >= self._max_commands, commands=count, moves=count)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """As `Episode.call`."""
+        command = arguments.get("command")
+        if tool != "act" or not isinstance(command, str):
+            return ToolResult("use act with a command", ok=False)
+        return await self.act(command)
+
+    async def act(self, line: str) -> ToolResult:
+        """As `Episode.act`."""
+        if self.status.over:
+            return ToolResult("it is over", ok=False)
+        if len(self.commands) + 1 == self._breaks_at:
+            raise EpisodeError("the game's process ended")
+        self.commands.append(line)
+        if self._wins_by and line == self._wins_by[0]:
+            self._wins_by.pop(0)
+        return ToolResult("You have won." if self.status.won else f"You did: {line}")
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Episode]:
+        """An `EpisodeOpener`."""
+        try:
+            yield self
+        finally:
+            self.closed = True

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from harnesses.episode import EpisodeOpener, EpisodeStatus
 from harnesses.outcome import Outcome
 from harnesses.traces.trace import Trace
 from sandboxes.gateway.policy import Usage
@@ -54,6 +55,8 @@ class Assignment:
     """The task's own image; None: the engine's. A chat model runs no command, and sees only `files`."""
     limits: Callable[[Limits], Limits] | None = None
     """What the task makes of the configured limits; None: nothing."""
+    episode: EpisodeOpener | None = None
+    """The world that the agent acts in, step by step; None: the task is its prompt and files."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Attempt:
     """CLI or SDK name to version."""
     engine: EngineFacts | None = None
     """None for the chat harness: it runs no command."""
+    episode: EpisodeStatus | None = None
+    """How the episode stood at the end; None: there was none, or it did not start."""
 
 
 class Harness(Protocol):

@@ -41,6 +41,7 @@ class Outcome(StrEnum):
     CLI_CRASHED = "cli_crashed"
     CLI_PROTOCOL = "cli_protocol"
     SKILL_NOT_VISIBLE = "skill_not_visible"
+    EPISODE_FAILED = "episode_failed"
     VERIFIER_FAILED = "verifier_failed"
     CANCELLED = "cancelled"
 
@@ -91,6 +92,7 @@ POLICIES = MappingProxyType(
         Outcome.CLI_CRASHED: _invalid("the agent's CLI exited without a result: see its stderr"),
         Outcome.CLI_PROTOCOL: _invalid("the agent's CLI did not speak its event protocol: is its version pinned?"),
         Outcome.SKILL_NOT_VISIBLE: _invalid("the agent was not shown the skill: check its name and frontmatter"),
+        Outcome.EPISODE_FAILED: _invalid("the task's world failed: see the message"),
         Outcome.VERIFIER_FAILED: _invalid("the task's verifier failed: see its output"),
         Outcome.CANCELLED: _invalid("honed was stopped: it goes on at the next start"),
     }

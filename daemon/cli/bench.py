@@ -138,10 +138,7 @@ async def _list(output: Output, where: _Where) -> int:
 async def _bench(output: Output, name: str, where: _Where, how: _How, file: Path) -> int:
     one = benchmark(name)
     if how.harness not in one.harnesses:
-        raise ConfigError(
-            f"{one.title} asks for work on files, which {how.harness} cannot do: give --harness "
-            + " or ".join(one.harnesses)
-        )
+        raise ConfigError(f"{one.title} cannot be done by {how.harness}: give --harness " + " or ".join(one.harnesses))
     skill = await asyncio.to_thread(_skill, how.skill, one.skill)
     config, target = bench_config(
         file, harness=how.harness, model=how.model, provider=how.provider, simulated=how.simulated

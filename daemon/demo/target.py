@@ -12,6 +12,7 @@ import shlex
 from daemon.demo.bench_target import answer_benchmark, page_asked
 from daemon.demo.chat_target import answer_question
 from daemon.demo.conversation import Call, Conversation, Reply
+from daemon.demo.household_player import next_command
 from daemon.demo.planner import command
 from daemon.demo.rules import read_habits
 from daemon.demo.skill_reading import delivered_skill, listed_skill, opens_skill
@@ -27,6 +28,8 @@ def act(conversation: Conversation) -> Reply:
     """The next turn."""
     if not conversation.tools:
         return Reply(answer_question(conversation))
+    if conversation.tools == {"act"}:
+        return _play(conversation)
     if not ({"exec_command", "Bash"} & conversation.tools):
         return Reply("I have no tool to run commands with.")
     prompt = "\n".join(conversation.texts)
@@ -50,6 +53,13 @@ def _work(conversation: Conversation, prompt: str) -> Reply:
     if request is None:
         return Reply("I do not understand what the task asks for.")
     return Reply("I will do it with a short script.", (_shell(conversation, command(request, read_habits(skill))),))
+
+
+def _play(conversation: Conversation) -> Reply:
+    """One command of a household game."""
+    steps = [(str(call.arguments.get("command", "")), call.output or "") for call in conversation.calls]
+    line = next_command("\n".join(conversation.texts), steps)
+    return Reply("I do not know what to try next.") if line is None else Reply("", (Call("act", {"command": line}),))
 
 
 def _look(page: str, conversation: Conversation, prompt: str) -> Reply:

@@ -21,6 +21,7 @@ from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
 from daemon.rollouts.result import usage_of
 from daemon.rollouts.scoring import Judge, Verifier
 from daemon.rollouts.stop import Breaker, disk_full, stopped
+from daemon.tasks.episodes.opening import episode_of
 from daemon.tasks.task import Task, limits_for
 from harnesses.harness import Activation, Assignment, Harness, RenderedSkill
 from harnesses.outcome import POLICIES, Outcome
@@ -142,6 +143,7 @@ class Attempts:
             seed=trial,
             root=task.root,
             limits=partial(limits_for, task) if task.environment else None,
+            episode=episode_of(task),
         )
 
     async def _wait(self, number: int) -> None:

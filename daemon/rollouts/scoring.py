@@ -58,7 +58,8 @@ class Judge:
         if key.skill_digest and attempt.trace.skill_listed is False and not attempt.trace.skill_opened:
             return replace(record, outcome=Outcome.SKILL_NOT_VISIBLE, detail="the agent was not told of the skill")
         try:
-            score, judging = await self._score(task, Result(attempt.trace.final_answer, attempt.workspace))
+            result = Result(attempt.trace.final_answer, attempt.workspace, attempt.episode)
+            score, judging = await self._score(task, result)
         except VerifierError as error:
             usage = asdict(attempt.usage + error.usage)
             return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()), usage=usage)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -19,6 +20,7 @@ from anthropic.types import Message
 from harnesses.models.client import ChatMessage, Image, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
+from harnesses.models.tool_turns import anthropic_calls, anthropic_tools, anthropic_turn, with_cached_end
 from harnesses.models.transport import (
     bad_reply,
     connect_s,
@@ -144,6 +146,10 @@ class AnthropicClient:
                 parameters |= {"tools": [tool], "tool_choice": {"type": "tool", "name": request.schema_name}}
             else:
                 system = f"{system}\n\n{schema_instruction(schema)}".strip()
+        if request.tools:
+            parameters["tools"] = anthropic_tools(request.tools)
+            if ways.cache:
+                parameters["messages"] = with_cached_end(parameters["messages"])
         return {**parameters, "system": system} if system else parameters
 
     def _adapt(self, request: ModelRequest, failure: TryFailed, ways: _Ways) -> bool:
@@ -154,7 +160,7 @@ class AnthropicClient:
         if failure.kind is not ProviderFailure.BAD_REQUEST or failure.status not in {400, 422}:
             return False
         text, known = failure.detail.lower(), self._ways
-        if ways.cache and "cache_control" in text and any(turn.stable for turn in request.messages):
+        if ways.cache and "cache_control" in text and (request.tools or any(turn.stable for turn in request.messages)):
             refused, after = "cache_control", replace(known, cache=False)
         elif request.schema is not None and any(word in text for word in _REFUSED.get(_WAYS[ways.schema], ())):
             refused, after = _WAYS[ways.schema], replace(known, schema=max(known.schema, ways.schema + 1))
@@ -178,18 +184,26 @@ class AnthropicClient:
         if not isinstance(answer, Message) or not isinstance(answer.content, list):
             raise bad_reply("not a message")
         text = "".join(block.text for block in answer.content if block.type == "text")
-        calls = [block.input for block in answer.content if block.type == "tool_use"]
-        if request.schema is not None and calls:
-            text = json.dumps(calls[0])
+        uses = anthropic_calls(answer.content, partial(scrubbed, upstream=self._upstream))
+        if request.schema is not None and uses:
+            text = json.dumps(uses[0].arguments)
         counts = anthropic_counts(answer.usage.model_dump() if answer.usage is not None else None)
-        counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
+        counts = settle(
+            counts,
+            final=counts is not None,
+            sent=len(json.dumps(sent)),
+            received=len(text) + sum(len(use.raw) for use in uses),
+        )
         stop = _STOPS.get(answer.stop_reason, "other")
         model = scrubbed(answer.model or self._model, self._upstream)
-        return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)
+        calls = uses if request.tools else ()
+        return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model, calls)
 
 
 def _turn(turn: ChatMessage, *, cache: bool) -> dict[str, Any]:
-    """A turn as it is sent: in two blocks where the first is to be cached (with all that comes before it)."""
+    """A turn as it is sent: a text in two blocks where the first is to be cached (with all that comes before it)."""
+    if turn.calls or turn.answers:
+        return anthropic_turn(turn)
     shared, own = turn.content[: turn.stable], turn.content[turn.stable :]
     images = [_image(image) for image in turn.images]
     if not cache or not shared.strip() or not own.strip():  # blocks of nothing are refused

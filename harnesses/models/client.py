@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from harnesses.episode import Tool
 from sandboxes.gateway.policy import Usage
 
 
@@ -25,6 +26,28 @@ class Image:
 
 
 @dataclass(frozen=True)
+class ToolUse:
+    """A tool call that a model made: hostile data."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | None
+    """None: what it gave is no JSON object (see `raw`)."""
+    raw: str = ""
+    """The arguments as they came, where the protocol carries text."""
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """What a tool call came to, for the model."""
+
+    id: str
+    """Of the `ToolUse`."""
+    text: str
+    ok: bool = True
+
+
+@dataclass(frozen=True)
 class ChatMessage:
     """One turn of a conversation."""
 
@@ -35,6 +58,10 @@ class ChatMessage:
     that comes before): a hint for the provider's prompt cache, which changes nothing of what the model reads."""
     images: tuple[Image, ...] = ()
     """Shown before the text."""
+    calls: tuple[ToolUse, ...] = ()
+    """Of an assistant's turn."""
+    answers: tuple[ToolAnswer, ...] = ()
+    """Of a user's turn: one for each call of the turn before, which stand instead of `content`."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +76,8 @@ class ModelRequest:
     max_output_tokens: int = 8192
     temperature: float | None = None
     seed: int | None = None
+    tools: tuple[Tool, ...] = ()
+    """What the model may call; not together with `schema`."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +88,8 @@ class ModelReply:
     usage: Usage
     stop: Literal["end", "length", "refusal", "other"]
     model: str
+    calls: tuple[ToolUse, ...] = ()
+    """In order; only where tools were offered."""
 
 
 class ModelClient(Protocol):

@@ -17,6 +17,7 @@ from openai.types.chat import ChatCompletion
 from harnesses.models.client import ChatMessage, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
+from harnesses.models.tool_turns import openai_calls, openai_tools, openai_turn
 from harnesses.models.transport import (
     bad_reply,
     connect_s,
@@ -102,7 +103,7 @@ class OpenAIClient:
             try:
                 answer = await self._ask(sent)
                 with reading("a chat completion"):
-                    return self._reply(sent, answer)
+                    return self._reply(request, sent, answer)
             except TryFailed as failure:
                 if not self._adapt(sent, failure):
                     raise
@@ -127,6 +128,8 @@ class OpenAIClient:
             else:
                 form = {"name": request.schema_name, "schema": schema, "strict": True}
                 parameters["response_format"] = {"type": "json_schema", "json_schema": form}
+        if request.tools:
+            parameters["tools"] = openai_tools(request.tools)
         chosen = {
             "temperature": request.temperature,
             "seed": request.seed,
@@ -134,7 +137,9 @@ class OpenAIClient:
         }
         parameters |= {k: v for k, v in chosen.items() if v is not None and k not in self._without}
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
-        messages += [{"role": turn.role, "content": _content(turn)} for turn in request.messages]
+        for turn in request.messages:
+            plain = not turn.calls and not turn.answers
+            messages += [{"role": turn.role, "content": _content(turn)}] if plain else openai_turn(turn)
         return {**parameters, "messages": messages}
 
     def _cache_key(self, request: ModelRequest) -> str | None:
@@ -177,7 +182,7 @@ class OpenAIClient:
             said=failure.detail[:200],
         )
 
-    def _reply(self, sent: dict[str, Any], answer: Any) -> ModelReply:
+    def _reply(self, request: ModelRequest, sent: dict[str, Any], answer: Any) -> ModelReply:
         if not isinstance(answer, ChatCompletion) or not answer.choices:
             raise bad_reply("not a chat completion")
         choice = answer.choices[0]
@@ -190,10 +195,15 @@ class OpenAIClient:
         if not isinstance(text, str):
             raise bad_reply("a chat completion whose content is no text")
         counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
-        counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=len(text))
+        calls = openai_calls(choice.message, self._scrub) if request.tools else ()
+        received = len(text) + sum(len(use.raw) for use in calls)
+        counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=received)
         stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
-        model = scrubbed(answer.model or self._model, self._upstream)
-        return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model)
+        model = self._scrub(answer.model or self._model)
+        return ModelReply(self._scrub(text), counts.usage(self._price), stop, model, calls)
+
+    def _scrub(self, text: str) -> str:
+        return scrubbed(text, self._upstream)
 
 
 def _content(turn: ChatMessage) -> str | list[dict[str, Any]]:

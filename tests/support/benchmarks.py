@@ -12,6 +12,7 @@ from daemon.tasks.benchmarks.catalogue import benchmark
 from daemon.tasks.scorers.registry import score_task
 from daemon.tasks.scorers.scorer import Result
 from daemon.tasks.task import Score, Task
+from harnesses.episode import EpisodeStatus
 from sandboxes.sandbox import Collected
 
 
@@ -46,6 +47,8 @@ async def gold_score(task: Task) -> Score:
     if task.scorer.name == "spreadsheet_cells":
         gold = task.tests[str(task.scorer.options["gold"])].read_bytes()
         return await score_task(task, Result("Done.", Collected({str(task.scorer.options["output"]): gold})))
+    if task.scorer.name == "episode_won":
+        return await score_task(task, Result(episode=EpisodeStatus(won=True, over=True, commands=9, moves=9)))
     return await score_task(task, Result(gold_answer(task)))
 
 
@@ -54,7 +57,7 @@ async def idle_score(task: Task) -> Score:
     files = task.file_bytes()
     if task.scorer.name == "spreadsheet_cells":
         files[str(task.scorer.options["output"])] = files["input.xlsx"]
-    return await score_task(task, Result("", Collected(files)))
+    return await score_task(task, Result("", Collected(files), EpisodeStatus()))
 
 
 def gold_answer(task: Task) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from daemon.tasks.scorers.scorer import Context, Result
 from daemon.tasks.task import Task
+from harnesses.episode import EpisodeStatus
 from harnesses.models.client import ModelRequest
 from harnesses.models.fake import ScriptedModel
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
@@ -78,6 +79,11 @@ def specimens(folder: Path) -> Mapping[str, Specimen]:
             "out.md",
         ),
         "rubric": _said("rubric", None, "Monday", "Sunday", criteria=[{"name": "day", "text": "It names the day."}]),
+        "episode_won": Specimen(
+            task_for("episode_won", options={"engine": "household", "game": "game.json"}, tests={"game.json": gold}),
+            Result(episode=EpisodeStatus(won=True, over=True, commands=4, moves=4)),
+            Result(episode=EpisodeStatus(commands=2, moves=1)),
+        ),
     }
 
 

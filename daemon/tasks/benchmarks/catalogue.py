@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from daemon.tasks.benchmarks.alfworld import ALFWORLD
 from daemon.tasks.benchmarks.benchmark import Benchmark
 from daemon.tasks.benchmarks.docvqa import DOCVQA
 from daemon.tasks.benchmarks.livemathematicianbench import LIVEMATHEMATICIANBENCH
@@ -25,6 +26,7 @@ BENCHMARKS: MappingProxyType[str, Benchmark] = MappingProxyType(
             LIVEMATHEMATICIANBENCH,
             OLYMPIADBENCH,
             OMNI_MATH,
+            ALFWORLD,
         )
     }
 )

@@ -15,6 +15,7 @@ from daemon.tasks.feedback import without_gold
 from daemon.tasks.scorers.anls import ANLS
 from daemon.tasks.scorers.choice import MULTIPLE_CHOICE
 from daemon.tasks.scorers.commands import COMMAND_CHECKS
+from daemon.tasks.scorers.episode import EPISODE_WON
 from daemon.tasks.scorers.files import FILE_CHECKS
 from daemon.tasks.scorers.json_checks import JSON_CHECKS
 from daemon.tasks.scorers.mathematics import MATH_EQUAL
@@ -49,6 +50,7 @@ SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
             SPREADSHEET_CELLS,
             TEST_SCRIPT,
             RUBRIC,
+            EPISODE_WON,
         )
     }
 )

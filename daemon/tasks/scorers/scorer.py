@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from daemon.tasks.task import Score, Task
+from harnesses.episode import EpisodeStatus
 from harnesses.models.client import ModelClient
 from sandboxes.gateway.policy import Usage
 from sandboxes.sandbox import Collected, Limits, Sandbox
@@ -42,6 +43,8 @@ class Result:
 
     final_answer: str = ""
     workspace: Collected = field(default_factory=lambda: Collected(files={}))
+    episode: EpisodeStatus | None = None
+    """As the episode itself tells it: no text of the agent's. None: there was none."""
 
 
 def left_out(path: str, result: Result) -> str:

@@ -15,7 +15,7 @@ from daemon.tasks.published import PUBLISHED
 from tests.support.benchmarks import put_json
 
 CHAT = [name for name, one in BENCHMARKS.items() if "chat" in one.harnesses]
-BETTER = {"searchqa": 0.0, "docvqa": 0.9, "officeqa": 0.9, "omni-math": 0.9, "olympiadbench": 0.7}
+BETTER = {"searchqa": 0.0, "docvqa": 0.9, "officeqa": 0.9, "omni-math": 0.9, "olympiadbench": 0.7, "alfworld": 1.0}
 """What the simulated reader reaches at least with the initial skill."""
 
 
@@ -53,7 +53,8 @@ def test_every_benchmark_runs_from_end_to_end(name: str) -> None:
     assert data["skill"]["digest"].startswith("sha256:")
     assert data["manifest"]["digest"].startswith("sha256:")
     assert not data["manifest"]["published"]
-    assert data["usage"]["requests"] == data["tasks"]
+    turns = data["usage"]["requests"] / data["tasks"]
+    assert 3 < turns < 50 if name == "alfworld" else turns == 1
     assert data["usage"]["usd"] == 0.0
 
 
@@ -157,4 +158,4 @@ def test_a_configuration_gives_model_and_budget_but_no_skill_or_tasks(tmp_path: 
 
 def test_every_benchmark_with_a_published_split_is_known_by_its_title() -> None:
     titles = {one.title for one in BENCHMARKS.values()}
-    assert set(PUBLISHED) - titles == {"ALFWorld"}
+    assert set(PUBLISHED) <= titles

@@ -151,6 +151,9 @@ def test_settings() -> None:
         "model": "m-1",
         "max_output_tokens": "8192",
         "temperature": "0",
+        "max_requests": "200",
+        "max_tokens": "2000000",
+        "max_usd": "",
     }
     assert harness.settings() == expected
     assert ChatHarness(Client()).settings()["temperature"] == ""

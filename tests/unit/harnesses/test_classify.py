@@ -157,6 +157,7 @@ ROWS = [
 ]  # fmt: skip
 ELSEWHERE = {
     Outcome.SANDBOX_START: "raised by the engine before there is any evidence: test_cli_harness",
+    Outcome.EPISODE_FAILED: "told by the episode itself: test_chat_episode",
     Outcome.VERIFIER_FAILED: "given by the scorer, not by a harness",
     Outcome.CANCELLED: "given by whoever cancels",
 }

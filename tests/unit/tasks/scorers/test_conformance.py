@@ -10,6 +10,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,8 @@ async def test_scores_at_the_same_time_do_not_mix(name: str, table: Mapping[str,
 
 async def verdict(one: Specimen, result: Result, context: Context) -> Score | None:
     """The score, or None for an invalid one; whatever else leaves the scorer itself fails the test."""
+    if result.episode is None:
+        result = replace(result, episode=one.missed.episode)  # whatever an agent says, its game was not won
     try:
         score = await build_scorer(one.task.scorer, context).score(one.task, result)
     except VerifierError:

@@ -36,8 +36,8 @@ NFC, NFD = "caf\u00e9.md", "cafe\u0301.md"
         ("references/AUX.md", "AUX.md is a device on Windows"),
         ("lpt1 .txt", "device on Windows"),
         ("COM0.tar.gz", "device on Windows"),
-        ("a\nb", "nobody sees"),
-        ("a\tb", "nobody sees"),
+        ("a\nb", "has a line end or a tab"),
+        ("a\tb", "has a line end or a tab"),
         ("\x1b[31m", "nobody sees .U\\+001B"),
         ("evil\u202efdp.md", "nobody sees .U\\+202E"),
         ("a" * 256, "256 bytes, file systems take at most 255"),
@@ -126,3 +126,10 @@ async def test_a_commit_that_holds_such_a_name_is_refused_with_its_path(tmp_path
 def test_a_file_of_an_inner_skill_is_told(path: str, inner: str) -> None:
     files = ["SKILL.md", "sub/a.md", "sub/b/SKILL.md", "sub/b/references/x.md", "sub/b/c/SKILL.md", "sub/bc/x.md"]
     assert inner_skill(path, files) == inner
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("path", ["/etc/passwd", "/", "//a/b", "///", "a//b"])
+def test_an_absolute_path_lies_in_no_skill_inside_and_the_search_ends(path: str) -> None:
+    assert inner_skill(path, ["SKILL.md", path]) == ""
+    assert collision(["SKILL.md", path]) is None

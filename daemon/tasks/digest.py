@@ -39,7 +39,10 @@ def _environment(environment: Environment | None) -> dict[str, Any]:
         return {}
     folder = environment.build
     files = {} if folder is None else {one.relative_to(folder).as_posix(): one for one in _regular(folder)}
-    return {"environment": [environment.image, file_digests(files), environment.memory_bytes, environment.cpus]}
+    # What artifacts name can be written, so they decide a result too.
+    further = [sorted(environment.artifacts)] if environment.artifacts else []
+    made = [environment.image, file_digests(files), environment.memory_bytes, environment.cpus, *further]
+    return {"environment": made}
 
 
 def build_digest(folder: Path) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -18,7 +18,7 @@ from daemon.tasks.digest import build_digest
 from daemon.tasks.formats.paths import workspace_path
 from daemon.tasks.stored import StoredTasks
 from daemon.tasks.task import Environment, Task, TaskSet
-from sandboxes.image.task_image import TaskImage, build_task_image, pull_task_image
+from sandboxes.image.task_image import NESTED, TaskImage, build_task_image, is_own, pull_task_image
 from sandboxes.sandbox import Root, Sandbox, SandboxError
 
 TAG = "honed-task"
@@ -37,7 +37,7 @@ async def prepare(task: Task, address: str, folder: Path) -> Task:
     laid = await asyncio.to_thread(_keep, files, folder / image.root.image.removeprefix("sha256:")[:24])
     make = tuple(path for path in image.root.make if not any(_within(path, one) for one in _skill_folders(image.files)))
     root = replace(image.root, make=tuple(path for path in make if _allowed(path, _start(image.root))))
-    return replace(task, files=laid, root=root)
+    return replace(task, files=laid, root=with_artifacts(root, task.environment.artifacts))
 
 
 async def in_own_images(tasks: TaskSet, sandbox: Sandbox | None, address: str | None, folder: Path) -> TaskSet:
@@ -69,6 +69,21 @@ async def _image(environment: Environment, address: str) -> TaskImage:
         return await build_task_image(address, environment.build, tag=tag, timeout_s=environment.build_timeout_s)
     assert environment.image is not None, "an environment has a Dockerfile or an image"
     return await pull_task_image(address, environment.image)
+
+
+def with_artifacts(root: Root, artifacts: Sequence[str]) -> Root:
+    """With the top-level folders of artifacts that the image itself lacks, so that an agent can write them."""
+    folders, make = dict(root.folders), list(root.make)
+    for artifact in artifacts:
+        parts = PurePosixPath(artifact).parts
+        if len(parts) < 3 or parts[0] != "/" or ".." in parts:  # where the agent starts, or a file in `/`
+            continue
+        top = PurePosixPath("/", parts[1])
+        if not is_own(top.name) or str(top) in folders or _within(root.workspace, str(top)):
+            continue
+        folders[str(top)] = f"{NESTED}/{top.name}"
+        make.append(folders[str(top)])
+    return replace(root, folders=folders, make=tuple(sorted(make)))
 
 
 def without_skills(files: Mapping[str, bytes], start: str = "") -> dict[str, bytes]:

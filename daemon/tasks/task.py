@@ -53,7 +53,7 @@ class Environment:
     wants_network: bool = False
     """It counts on the network, which no box has: said when the task fails."""
     artifacts: tuple[str, ...] = ()
-    """Absolute paths that the tests look at."""
+    """Absolute paths that the agent leaves and the tests look at."""
 
 
 @dataclass(frozen=True)

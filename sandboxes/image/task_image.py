@@ -39,6 +39,11 @@ _USUAL = frozenset(
 _BUILD_S = 3600
 
 
+def is_own(name: str) -> bool:
+    """A top-level folder of this name is a task's, not any Linux's."""
+    return name not in _USUAL
+
+
 @dataclass(frozen=True)
 class TaskImage:
     """An image as boxes use it."""

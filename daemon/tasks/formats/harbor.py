@@ -152,7 +152,10 @@ def _toml(file: Path) -> _Toml:
 
 def _refuse_unsupported(where: Path, toml: _Toml) -> None:
     if toml.steps:
-        msg = f"{where}: steps: tasks of several steps are not supported: split it into tasks of one step"
+        msg = (
+            f"{where}: steps: an attempt is one run of an agent and one verifier, and a later step goes on where the "
+            "earlier one ended: make each step a task of its own, with what it starts from under environment/"
+        )
         raise TaskError(msg)
     if toml.environment.mcp_servers:
         msg = f"{where}: environment.mcp_servers: are not supported: the sandbox has no way out to them"

@@ -94,7 +94,7 @@ def test_unknown_keys_of_other_versions_are_left_alone(folder: Path) -> None:
         ("[verifier]\ntimeout_sec = 0", "/task.toml: verifier.timeout_sec: Input should be greater than 0"),
         ("[metadata]\nsplit = 'dev'", "/task.toml: metadata.split: Input should be 'train', 'selection' or 'test'"),
         ("[verifier.env]\nKEY = '${SECRET}'", "/task.toml: verifier.env.KEY: variables of the host are not passed"),
-        ("[[steps]]\nname = 'one'", "/task.toml: steps: tasks of several steps are not supported"),
+        ("[[steps]]\nname = 'one'", "/task.toml: steps: an attempt is one run of an agent and one verifier"),
         ("[[environment.mcp_servers]]\nname = 'x'", "/task.toml: environment.mcp_servers: are not supported"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.tasks import images
 from daemon.tasks.digest import build_digest, task_digest
-from daemon.tasks.images import in_own_images, prepare, without_skills
+from daemon.tasks.images import in_own_images, prepare, with_artifacts, without_skills
 from daemon.tasks.task import Environment, TaskSet, limits_for
 from sandboxes.fake import FakeAnswer, FakeSandbox
 from sandboxes.image.task_image import TaskImage
@@ -32,6 +32,29 @@ def test_skills_of_an_image_are_left_out() -> None:
 def test_skills_of_an_image_are_left_out_where_the_agent_starts() -> None:
     files = {"work/SKILL.md": b"s", "work/.codex/config.toml": b"s", "work/in.csv": b"a", "other/SKILL.md": b"kept"}
     assert without_skills(files, "work/") == {"work/in.csv": b"a", "other/SKILL.md": b"kept"}
+
+
+def test_folders_of_artifacts_that_the_image_lacks_are_made() -> None:
+    root = Root("sha256:1", "/app", "/app", folders={"/data": ".root/data"}, make=("sub",))
+    wanted = (
+        "/output/deep/a.md",
+        "/output/b",
+        "/data/c",
+        "/app/d",
+        "/etc/e",
+        "/f",
+        "/logs/artifacts/g",
+        "h/i/j",
+        "/k/../etc/l",
+        "",
+    )
+    made = with_artifacts(root, wanted)
+    assert made.folders == {"/data": ".root/data", "/output": ".root/output"}
+    assert made.make == (".root/output", "sub")
+    assert with_artifacts(root, ()) == root
+    plain, further = Environment(image="x"), Environment(image="x", artifacts=("/output/b",))
+    digests = {task_digest(task_for("exact_match", "x", environment=one), scorer_version=1) for one in (plain, further)}
+    assert len(digests) == 2
 
 
 async def test_a_prepared_task_has_the_images_files_and_its_old_digest(

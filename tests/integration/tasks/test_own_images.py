@@ -32,10 +32,12 @@ SOLVE = """#!/bin/bash
 set -e
 [ "$PWD" = /app ] && [ -d empty ] && [ ! -e link ] && [ "$(cat /data.txt)" = 3 ]
 echo "$WORD $(wc -w < in.txt)" > /output/out.txt
+echo done > /report/out.md
 echo key > /app/key && chmod 600 /app/key
 """
 TEST = """#!/bin/bash
-[ "$PWD" = /app ] && [ "$(cat /output/out.txt)" = "$WORD 2" ] && [ "$(stat -c %a /app/key)" = 600 ]
+[ "$PWD" = /app ] && [ "$(cat /output/out.txt)" = "$WORD 2" ] && [ "$(stat -c %a /app/key)" = 600 ] &&
+  [ "$(cat /report/out.md)" = done ]
 echo $((1 - $?)) > /logs/verifier/reward.txt
 """
 
@@ -46,7 +48,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     made = tmp_path / "set" / "count-words"
     for name in ("environment", "tests", "solution"):
         (made / name).mkdir(parents=True)
-    (made / "task.toml").write_text('[metadata]\nsplit = "train"\n[environment]\nallow_internet = false\n')
+    (made / "task.toml").write_text(
+        'artifacts = ["/report/out.md"]\n[metadata]\nsplit = "train"\n[environment]\nallow_internet = false\n'
+    )
     (made / "instruction.md").write_text("Count the words.")
     (made / "environment" / "Dockerfile").write_text(DOCKERFILE.format(base=docker_image()))
     (made / "solution" / "solve.sh").write_text(SOLVE)
@@ -73,7 +77,10 @@ def read(folder: Path) -> Task:
 async def test_solution_and_tests_in_the_tasks_own_image(folder: Path, context: Context, tmp_path: Path) -> None:
     task = await prepare(read(folder), address(), tmp_path / "images")
     assert task.root is not None
-    assert (task.root.workspace, task.root.folders) == ("/app", {"/output": ".root/output"})
+    assert (task.root.workspace, task.root.folders) == (
+        "/app",
+        {"/output": ".root/output", "/report": ".root/report"},
+    )
     assert task.file_bytes() == {"in.txt": b"one two\n"}
     proof = await prove(task, context)
     assert (proof.verdict, proof.oracle, proof.nothing) == (Verdict.PROVED, 1.0, 0.0), proof.detail

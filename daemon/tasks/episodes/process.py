@@ -104,6 +104,9 @@ class GameProcess:
             await self.close()
             raise EpisodeError(f"the game gave no answer within {seconds:g} s: is the machine too busy?") from error
         if not line.endswith(b"\n"):
+            with suppress(TimeoutError):  # its own exit code is known only to who waits before killing
+                async with asyncio.timeout(_PIPES_S):
+                    await self._child.wait()
             await self.close()
             raise EpisodeError(f"the game's process ended (exit code {self._child.returncode})")
         return await self._turn(line)

@@ -18,6 +18,8 @@ import structlog
 
 from harnesses.classify import Evidence, Verdict, classify
 from harnesses.clis import CliBinary
+from harnesses.episode import EpisodeError, EpisodeStatus
+from harnesses.episode_door import TARGET, EpisodeDoor, episode_door
 from harnesses.harness import Activation, Assignment, Attempt
 from harnesses.keep import tail, told_skill, write_summary
 from harnesses.outcome import Outcome
@@ -76,6 +78,9 @@ class _Record:
     workspace: Collected = field(default_factory=lambda: Collected({}))
     changed: tuple[FileChange, ...] | None = None
     """What is different in the workspace; None while nobody looked."""
+    game: EpisodeDoor | None = None
+    """The episode, while it is open."""
+    episode: EpisodeStatus | None = None
 
 
 class _Silence:
@@ -166,16 +171,14 @@ class CliHarness(ABC):
         """Do it all, and say what came of it, whatever goes wrong."""
         try:
             laid = self.lay(record.assignment)
-            if refused := self._refused(record.assignment):
-                return refused
+            if not self._settings.cli.present:
+                return Outcome.CLI_MISSING, f"{self._settings.cli.path} is missing"
             record.engine = await self._sandbox.facts()
-            door = await self._gateway.open(record.assignment.attempt_id, self._policy(record.assignment))
-            try:
-                return await self._in_box(record, laid, door)
-            finally:
-                record.tally = replace(await door.close(), waiting_s=record.tally.waiting_s)
-        except WorkspaceError as error:
-            return Outcome.SKILL_NOT_VISIBLE, str(error)
+            async with episode_door(record.assignment.episode) as record.game:
+                return await self._behind_door(record, laid)
+        except (EpisodeError, WorkspaceError) as error:
+            world = isinstance(error, EpisodeError)
+            return (Outcome.EPISODE_FAILED if world else Outcome.SKILL_NOT_VISIBLE), str(error)
         except SandboxError as error:
             started = record.ended is not None
             return (Outcome.SANDBOX_LOST if started else Outcome.SANDBOX_START), str(error)
@@ -187,13 +190,17 @@ class CliHarness(ABC):
             self._log.exception("attempt_failed", attempt=record.assignment.attempt_id)
             return Outcome.CLI_PROTOCOL, f"honed could not read the run ({type(error).__name__}): please report it"
 
-    def _refused(self, assignment: Assignment) -> Verdict | None:
-        """Why the CLI is not started at all."""
-        if not self._settings.cli.present:
-            return Outcome.CLI_MISSING, f"{self._settings.cli.path} is missing"
-        if assignment.episode is not None:
-            return Outcome.EPISODE_FAILED, f"{self.name} cannot play games: use the chat harness"
-        return None
+    async def _behind_door(self, record: _Record, laid: Laid) -> Verdict:
+        door = await self._gateway.open(record.assignment.attempt_id, self._policy(record.assignment))
+        try:
+            verdict = await self._in_box(record, laid, door)
+        finally:
+            record.tally = replace(await door.close(), waiting_s=record.tally.waiting_s)
+        game = record.game
+        if game is not None and game.failure:
+            return Outcome.EPISODE_FAILED, game.failure
+        record.episode = None if game is None else game.status
+        return verdict
 
     def _policy(self, assignment: Assignment) -> DoorPolicy:
         policy = replace(self._settings.policy, provider_tools=assignment.provider_tools)
@@ -209,16 +216,16 @@ class CliHarness(ABC):
             folder=assignment.folder,
             deadline=time.time() + assignment.deadline_s + _GRACE_S,
             gateway_socket=door.socket,
-            mounts=(self._settings.cli.mount, *self._settings.mounts),
+            mounts=(self._settings.cli.mount, *self._settings.mounts, *((record.game.mount,) if record.game else ())),
             limits=assignment.limits(self._settings.limits) if assignment.limits else self._settings.limits,
             root=assignment.root,
         )
         async with self._sandbox.open(spec) as box:
-            await self._write(box, assignment, laid)
+            await self._write(box, record, laid)
             silence = _Silence(door)
             watching = asyncio.create_task(silence.watch())
             try:
-                record.ended = await box.run(self._command(assignment, box.layout, door.token))
+                record.ended = await box.run(self._command(record, box.layout, door.token))
             finally:
                 watching.cancel()
             record.tally = replace(await door.close(), waiting_s=silence.seconds)
@@ -227,16 +234,20 @@ class CliHarness(ABC):
             out = await box.collect(room="out")
         return await self._judged(record, record.ended, out)
 
-    async def _write(self, box: Box, assignment: Assignment, laid: Laid) -> None:
+    async def _write(self, box: Box, record: _Record, laid: Laid) -> None:
         await box.write(laid.workspace)
-        prompt = self.prompt(assignment).encode("utf-8", "replace")
-        await box.write({**laid.out, PROMPT_FILE: prompt}, room="out")
+        prompt = self.prompt(record.assignment)
+        asked = record.game.asked(prompt) if record.game else prompt
+        await box.write({**laid.out, PROMPT_FILE: asked.encode("utf-8", "replace")}, room="out")
 
-    def _command(self, assignment: Assignment, layout: Layout, token: str) -> Command:
+    def _command(self, record: _Record, layout: Layout, token: str) -> Command:
+        assignment, env = record.assignment, dict(self.env(layout, token))
+        if record.game:
+            env["PATH"] = f"{TARGET}:{env['PATH']}"
         start = ("/bin/sh", "-c", _SHELL, f"{layout.out}/{PROMPT_FILE}", self.config_home(layout))
         return Command(
             argv=(*start, *self.argv(assignment, layout)),
-            env=self.env(layout, token),
+            env=env,
             deadline_s=assignment.deadline_s,
             forward=self.forward,
         )
@@ -280,4 +291,5 @@ class CliHarness(ABC):
             wall_s=time.monotonic() - record.started,
             versions={self._settings.cli.name: self._settings.cli.version},
             engine=record.engine,
+            episode=record.episode,
         )

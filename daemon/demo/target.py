@@ -33,6 +33,8 @@ def act(conversation: Conversation) -> Reply:
     if not ({"exec_command", "Bash"} & conversation.tools):
         return Reply("I have no tool to run commands with.")
     prompt = "\n".join(conversation.texts)
+    if "Act by running `act COMMAND`" in prompt:
+        return _play_by_shell(conversation, prompt)
     page = page_asked(prompt)
     if page is not None:
         return _look(page, conversation, prompt)
@@ -60,6 +62,20 @@ def _play(conversation: Conversation) -> Reply:
     steps = [(str(call.arguments.get("command", "")), call.output or "") for call in conversation.calls]
     line = next_command("\n".join(conversation.texts), steps)
     return Reply("I do not know what to try next.") if line is None else Reply("", (Call("act", {"command": line}),))
+
+
+def _play_by_shell(conversation: Conversation, prompt: str) -> Reply:
+    """The same through the command `act`."""
+    lines = [
+        (str(call.arguments.get("cmd") or call.arguments.get("command") or ""), call) for call in conversation.calls
+    ]
+    steps = [(line.removeprefix("act "), call.output or "") for line, call in lines if line.startswith("act ")]
+    if steps and re.search(r"The task is done|The game is over", steps[-1][1]):
+        return Reply(f"It is over after {len(steps)} commands.")
+    line = next_command(prompt, steps)
+    return (
+        Reply("I do not know what to try next.") if line is None else Reply("", (_shell(conversation, f"act {line}"),))
+    )
 
 
 def _look(page: str, conversation: Conversation, prompt: str) -> Reply:

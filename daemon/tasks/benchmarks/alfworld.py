@@ -75,5 +75,4 @@ ALFWORLD = Benchmark(
     metric="hard",
     source="https://github.com/alfworld/alfworld (json_2.1.1_tw-pddl.zip of its releases)",
     licence="MIT",
-    harnesses=("chat",),
 )

@@ -63,3 +63,7 @@ def test_a_workbook_is_filled_and_scored_cell_by_cell(harness: str) -> None:
 def test_a_page_reaches_the_model_as_an_image(harness: str) -> None:
     """The simulated model can only answer out of the bytes of the image that it is sent."""
     assert cell("docvqa", harness)["score"] == 1.0
+
+
+def test_a_game_outside_is_won_by_a_command_of_the_sandbox(harness: str) -> None:
+    assert cell("alfworld", harness)["score"] == 1.0

@@ -14,7 +14,6 @@ import pytest
 from harnesses.claude_code import ClaudeCodeHarness
 from harnesses.cli_harness import CliHarness
 from harnesses.codex import CodexHarness
-from harnesses.fake import FakeEpisode
 from harnesses.harness import Harness
 from harnesses.outcome import Outcome
 from sandboxes.fake import FakeAnswer, FakeBox, Script
@@ -312,10 +311,3 @@ def test_settings_are_what_decides_the_result(kind: type[CliHarness], tmp_path: 
     assert settings["activation"] == "explicit"
     assert REAL_KEY not in json.dumps(dict(settings))
     assert settings["host"] == "127.0.0.1", "the same model name elsewhere is another model; a port is not"
-
-
-async def test_a_game_is_not_played_and_no_score(tmp_path: Path) -> None:
-    harness, _, _ = faked(CodexHarness, tmp_path, lambda box, command: FakeAnswer())
-    attempt = await harness.run(assignment(tmp_path, episode=FakeEpisode().open))
-    assert attempt.outcome is Outcome.EPISODE_FAILED
-    assert "use the chat harness" in attempt.detail

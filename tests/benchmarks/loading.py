@@ -1,4 +1,7 @@
-"""The processor time that a hundred thousand tasks take to load, beside plain JSON parsing; and what they hold."""
+"""The processor time that a hundred thousand tasks take to load, beside plain JSON parsing; what they hold; and a run.
+
+A run holds more than a loaded set: the feedback firewall indexes every run of words of the whole set.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from daemon.optimizer.firewall import Firewall
 from daemon.tasks.load import load_tasks
 from tests.benchmarks.results import Result
 
 TASKS = 100_000
 WORDS = 60
 """Of a prompt."""
+RUNS = (500, 2_000)
+"""Tasks of the sets whose runs are measured: the index grows with the words of all prompts."""
 
 
 async def loading(n: int, say: Callable[[str], None]) -> dict[str, Result]:
-    """`tasks.load_s`, its ratio to `json.loads` of every line, and the bytes a loaded task holds."""
+    """`tasks.load_s`, its ratio to `json.loads` of every line, and the bytes a task holds, loaded and in a run."""
     return await asyncio.to_thread(_measure, min(n, 3), say)
 
 
@@ -33,6 +39,7 @@ def _measure(n: int, say: Callable[[str], None]) -> dict[str, Result]:
             plain.append(_plain_s(file))
             loads.append(_load_s(file))
             say(f"{TASKS:,} tasks {turn + 1}: {loads[-1]:.2f} s, plain JSON {plain[-1]:.2f} s")
+        runs = [_held_in_run(_write(Path(folder) / f"run-{tasks}.jsonl", WORDS, tasks), tasks) for tasks in RUNS]
         held = [_held(_write(Path(folder) / f"{words}.jsonl", words)) for words in (WORDS, 4 * WORDS)]
     note = f"{TASKS:,} tasks, {min(loads):.2f}-{max(loads):.2f}, plain JSON {median(plain):.2f}"
     grows = f"{held[1] / TASKS:.0f} with prompts four times as long"
@@ -40,14 +47,28 @@ def _measure(n: int, say: Callable[[str], None]) -> dict[str, Result]:
         "tasks.load_s": Result(median(loads), "s", n, note),
         "tasks.load_ratio": Result(median(load / one for load, one in zip(loads, plain, strict=True)), "ratio", n),
         "tasks.held_bytes": Result(held[0] / TASKS, "B", 1, f"a task; {grows}"),
+        "tasks.run_bytes": Result(runs[-1], "B", 1, f"a task of {RUNS[-1]:,}; {runs[0]:.0f} of {RUNS[0]:,}"),
     }
 
 
-def _write(file: Path, words: int) -> Path:
+def _held_in_run(file: Path, tasks: int) -> float:
+    """Bytes a task that a run's firewall keeps."""
+    loaded = load_tasks(file)
+    tracemalloc.start()
+    try:
+        firewall = Firewall.of(loaded)
+        held, _ = tracemalloc.get_traced_memory()
+        assert not firewall.left_out
+        return held / tasks
+    finally:
+        tracemalloc.stop()
+
+
+def _write(file: Path, words: int, tasks: int = TASKS) -> Path:
     random_ = random.Random(1)
     vocabulary = [f"word{number}" for number in range(5_000)]
     with file.open("w", encoding="utf-8") as stream:
-        for number in range(TASKS):
+        for number in range(tasks):
             prompt = f"Question {number}: {' '.join(random_.choices(vocabulary, k=words))}"
             row = {"id": f"t-{number}", "prompt": prompt, "answer": "yes", "scorer": "exact_match"}
             stream.write(json.dumps(row | {"group": f"g{number % 20}"}) + "\n")

@@ -117,7 +117,8 @@ def _render(console: Console, report: CheckReport, skill: str, ends: tuple[str, 
         console.print(table)
     if report.delta is not None:
         error = "" if report.standard_error is None else f" ± {report.standard_error:.3f}"
-        change = f"{_figure(report.before)} -> {_figure(report.after)} ({report.delta:+.3f}{error})"
+        delta = report.delta + 0.0  # never "-0.000"
+        change = f"{_figure(report.before)} -> {_figure(report.after)} ({delta:+.3f}{error})"
         console.print(f"{change} on {report.tasks} of {report.of} selection tasks")
     if report.alone:
         console.print(report.alone)

@@ -30,7 +30,18 @@ def verdict(proposal: Proposal) -> str:
     doubt = "" if last.standard_error is None or len(measured) > 1 else f", standard error {last.standard_error:.3f}"
     single = "; one trial a task: a single pass is noisy" if all(row.trials == 1 for _, row in measured) else ""
     steps = f" over {len(measured)} steps, each measured against the one before" if len(measured) > 1 else ""
-    return f"**{count}: {_split(last)} score {change}{doubt}{steps}{single}.**"
+    return f"**{count}: {_split(last)} score {change}{doubt}{steps}{single}.**{_unmeasured(proposal)}"
+
+
+def _unmeasured(proposal: Proposal) -> str:
+    """Where the skill is no longer what the figures are of: that, and how to measure what stands."""
+    number = len(proposal.unmeasured)
+    if not number:
+        return ""
+    what = "a commit" if number == 1 else f"{number} commits"
+    how = code(f"honed eval --ref {proposal.head[:12]}")
+    since = f"**That was measured before {what} (a revert or a person's) changed the skill again**"
+    return f" {since}: {how} scores what stands."
 
 
 def review(proposal: Proposal) -> list[str]:

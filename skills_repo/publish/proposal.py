@@ -48,18 +48,33 @@ class Proposal:
         return tuple(dict.fromkeys(place for place in found if place is not None))
 
     @property
+    def unmeasured(self) -> tuple[SkillCommit, ...]:
+        """People's commits and reverts after the last edit that stands: no figure of the edits knows of them."""
+        last = max((at for at, commit in enumerate(self.commits) if commit in self.edits), default=-1)
+        since = [commit for commit in self.commits[last + 1 :] if commit.kind != "edit"]
+        reverts = {commit.sha for commit in since if commit.reverts is not None}
+        gone = taken_back(self.commits)
+        return tuple(commit for commit in since if commit.sha not in gone and commit.reverts not in reverts)
+
+    @property
     def title(self) -> str:
         """The same for every state of one skill."""
         return f"Skill {self.after.name}: edits measured by honed"
 
 
 def standing(commits: Sequence[SkillCommit]) -> tuple[SkillCommit, ...]:
-    """Honed's commits, of these (oldest first), that no revert takes back; a revert that was reverted takes nothing."""
+    """Honed's commits, of these (oldest first), that no revert takes back."""
+    gone = taken_back(commits)
+    return tuple(commit for commit in commits if commit.kind == "edit" and commit.sha not in gone)
+
+
+def taken_back(commits: Sequence[SkillCommit]) -> set[str]:
+    """What the reverts among these (oldest first) take back; a revert that was reverted takes nothing."""
     gone: set[str] = set()
     for commit in reversed(commits):
         if commit.reverts is not None and commit.sha not in gone:
             gone.add(commit.reverts)
-    return tuple(commit for commit in commits if commit.kind == "edit" and commit.sha not in gone)
+    return gone
 
 
 def read_proposal(git: Git, skill_path: str, branch: str, *, base_branch: str, base: str, head: str) -> Proposal:

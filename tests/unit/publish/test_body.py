@@ -123,6 +123,23 @@ def test_edits_without_figures_and_people_s_commits_are_said() -> None:
     assert "only commits of people and reverts are left" in render(reverted, Facts(), 65_000)
 
 
+def test_figures_older_than_what_people_changed_are_told_as_such() -> None:
+    new = a_skill("\n# Rules\n\n- one\n- two\n- three\n")
+    first = commit(edit_commit(new).message)
+    second = commit(edit_commit(new, content="- more").message, "c" * 40)
+    told = "**That was measured before a commit (a revert or a person's) changed the skill again**: `honed eval --ref "
+    assert "measured before" not in render(a_proposal(first, second), Facts(), 65_000)
+    revert = commit(f'Revert "x"\n\nThis reverts commit {"c" * 40}.\n', "d" * 40)
+    assert f"{told}dddddddddddd` scores what stands." in render(a_proposal(first, second, revert), Facts(), 65_000)
+    person = commit("Word it better\n", "e" * 40)
+    assert f"{told}eeeeeeeeeeee` scores" in render(a_proposal(first, second, person), Facts(), 65_000)
+    assert "measured before" not in render(a_proposal(first, person, second), Facts(), 65_000), "it was there already"
+    back = commit(f'Reapply "x"\n\nThis reverts commit {"d" * 40}.\n', "e" * 40)
+    assert "measured before" not in render(a_proposal(first, second, revert, back), Facts(), 65_000)
+    again = commit(f'Revert "x"\n\nThis reverts commit {"e" * 40}.\n', "f" * 40)
+    assert f"{told}ffffffffffff`" in render(a_proposal(first, second, revert, back, again), Facts(), 65_000)
+
+
 def test_figures_come_from_trailers_alone_and_nonsense_is_none() -> None:
     trailers = a_proposal().commits[0].trailers
     found = figures_of(trailers)

@@ -78,23 +78,19 @@ class GameProcess:
 
     async def close(self) -> None:
         """End the process and remove its files; closing twice is fine."""
-        if self._child.returncode is None:
-            with suppress(ProcessLookupError):
-                self._child.kill()
-        await self._child.wait()
-        await self._end_pipes()
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
-
-    async def _end_pipes(self) -> None:
-        """Read to the end and close: a pipe that is left open outlives the loop."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._child.stdin.close()
+        if self._child.returncode is None:
+            with suppress(ProcessLookupError):
+                self._child.kill()
+        # To the pipes' end: one that is left open outlives the loop. A program that it started may hold them still.
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_PIPES_S):
-                await self._child.stdin.wait_closed()
                 while await self._child.stdout.read(_LINE_BYTES):
                     pass
+                await self._child.wait()
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _ask(self, request: dict[str, str], seconds: float) -> Turn:
         try:

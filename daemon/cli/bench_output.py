@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from daemon.cli.bench_figures import figures
@@ -133,7 +133,8 @@ def list_data(one: Benchmark, root: Path) -> dict[str, Any]:
 
 def render_list(console: Console, root: Path, rows: list[dict[str, Any]]) -> None:
     """The list for people."""
-    table = Table("benchmark", "data", "train", "selection", "test", "split", "harnesses", box=None, pad_edge=False)
+    name = Column("benchmark", no_wrap=True, min_width=max(len(row["benchmark"]) for row in rows))
+    table = Table(name, "data", "train", "selection", "test", "split", "harnesses", box=None, pad_edge=False)
     for row in rows:
         sizes = [_size(size) for size in row.get("splits", {}).values()] or [""] * 3
         here = "faulty" if "fault" in row else ("here" if row["present"] else "not here")

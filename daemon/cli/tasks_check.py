@@ -176,6 +176,8 @@ def _render(console: Console, report: SetReport, proofs: list[Proof], data: dict
     if untried:
         console.print(f"{untried:,} of them have neither: nothing shows that they can be passed", style="yellow")
     style, word = ("green", "nothing is wrong") if data["passed"] else ("bold red", "not fit to be run")
+    if data["passed"] and not report.sizes:
+        style, word = "yellow", "nothing is wrong with the tasks, but they are too few to train on"
     faults = f" ({len(report.problems):,} problems)" if report.problems else ""
     console.print(f"[{style}]{word}[/]{faults}{tried}")
 

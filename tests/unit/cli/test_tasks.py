@@ -74,6 +74,13 @@ def test_without_boxes_answers_are_tried_all_the_same(tasks: Path) -> None:
     assert [proof["task"] for proof in ran.result["proofs"] if proof["verdict"] != "proved"] == ["wrong"]
 
 
+def test_too_few_tasks_to_train_on_are_not_called_a_good_set(tasks: Path) -> None:
+    write_rows(tasks, row("alone"))
+    ran = honed("tasks", "check", tasks, "--no-run", cwd=tasks.parent)
+    assert ran.code == 0, "a task may be checked before there are enough"
+    assert "nothing is wrong with the tasks, but they are too few to train on; 1 of 1 tasks proved" in ran.stdout
+
+
 def test_the_configured_set_is_the_default(tmp_path: Path) -> None:
     ran = honed("tasks", "check", cwd=tmp_path)
     assert (ran.code, "honed.toml: no such file" in ran.error) == (2, True)

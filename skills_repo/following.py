@@ -181,7 +181,8 @@ def _sentence(refs: Refs, skill_path: str, theirs: str, why: str) -> str:
     return (
         f"HEAD ({theirs[:10]}) has another version of {skill_path} than {refs.short}, but {why}: merge it yourself "
         f"(`git switch {refs.short} && git merge {theirs[:10]} && git switch -`), or start from HEAD "
-        f"(`git branch -D {refs.short}`), or go on without it ([skill] follow = false)"
+        f"(`git branch -D {refs.short}`: forgets its edits, and what was reverted there and why), "
+        "or go on without it ([skill] follow = false)"
     )
 
 

@@ -268,7 +268,9 @@ async def test_a_revert_whose_edit_does_not_fit_waits(place: Place) -> None:
     (sha,) = await place.step(DATES)
     await revert(place.history, [await place.history.commit(sha)], reason="No.", when=200)
     place.person("\n# Other\n\n- Nothing of that.\n")
-    assert "takes back an edit that does not fit any more" in await place.waiting()
+    told = await place.waiting()
+    assert "takes back an edit that does not fit any more" in told
+    assert ": forgets its edits, and what was reverted there and why)" in told, "what the shorter way costs"
 
 
 @pytest.mark.parametrize("body", [None, "no frontmatter"])

@@ -22,6 +22,9 @@ WIDTH = 72
 MAX_RATIONALE = 1_000
 MAX_FAILURES = 6
 MAX_EVIDENCE = 20
+FAILURES = "Failures that its step set out from:"
+"""All of the step's edits name the same: which of them an edit is for, `Honed-Evidence` says."""
+_LONG_WORD = 16
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRAILER = re.compile(r"(Honed-[A-Za-z]+(?:-[A-Za-z]+)*): *(.*)")
 _STEP = re.compile(r"(\d{1,9})\.(\d{1,9})/(\d{1,9})")
@@ -123,7 +126,7 @@ def compose(note: EditNote, convention: Convention = DEFAULT) -> str:
         blocks += ["Why, in the optimizer's words:", _quoted(rationale)]
     failures = [line for line in (neutral(str(failure), 200) for failure in note.failures[:MAX_FAILURES]) if line]
     if failures:
-        blocks += ["Failures that asked for it:", "\n".join(_quoted(f"- {line}", hang="  ") for line in failures)]
+        blocks += [FAILURES, "\n".join(_quoted(f"- {line}", hang="  ") for line in failures)]
     if note.edit.support > 1:
         blocks.append(f"{note.edit.support} reflections asked for it.")
     trailers = [*_trailers(note), ("Signed-off-by", _value(convention.sign_off))]
@@ -177,6 +180,15 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
+def _cut_at_word(text: str, longest: int) -> str:
+    """Not inside a word, unless it is a long one."""
+    head = text[: longest - 1]
+    if len(text) <= longest or text[longest - 1] == " ":
+        return _cut(text, longest)
+    blank = head.rfind(" ")
+    return (head[:blank] if blank >= longest - _LONG_WORD else head).rstrip() + "…"
+
+
 def _quoted(text: str, hang: str = "") -> str:
     """Wrapped and set in by two blanks: no line of it can be taken for a trailer, a diff or a comment."""
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  " + hang, break_on_hyphens=False)
@@ -192,7 +204,7 @@ def _subject(note: EditNote, convention: Convention) -> str:
     first = next((line for line in str(text).splitlines() if re.search(r"\w", line)), "")
     words = neutral(re.sub(r"^[\s#>*+-]+|\s+$", "", first), 200).rstrip(".:;") or "…"
     prefix, verb, end = _frame(note, convention)
-    return _cut(f'{prefix}{verb} "{words}', WIDTH - 1 - len(end)) + '"' + end
+    return _cut_at_word(f'{prefix}{verb} "{words}', WIDTH - 1 - len(end)) + '"' + end
 
 
 def _frame(note: EditNote, convention: Convention) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from skills_repo import guarded, rewriting
 from skills_repo.edits import REFERENCE_OPS, Edit, Op
 from skills_repo.history import SkillCommit
+from skills_repo.message import FAILURES
 from skills_repo.skill import SKILL_FILE, Skill, SkillError
 
 MAX_LINES = 8_000
@@ -54,8 +55,8 @@ def recovered(commit: SkillCommit, before: str, after: str) -> Edit:
 
 
 def failures(commit: SkillCommit) -> tuple[str, ...]:
-    """The failures that asked for it, as its message tells them."""
-    _, _, told = commit.body.partition("Failures that asked for it:\n")
+    """The failures that its step set out from, as its message tells them."""
+    _, _, told = commit.body.partition(f"{FAILURES}\n")
     return tuple(" ".join(found.split()) for found in _FAILURE.findall(told))
 
 

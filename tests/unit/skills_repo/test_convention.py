@@ -115,7 +115,7 @@ def test_subjects_in_each_convention(convention: Convention, op: Op, subject: st
 def test_a_subject_has_at_most_72_characters_names_the_skill_and_ends_without_a_full_stop(
     convention: Convention,
 ) -> None:
-    edit = Edit(Op.REPLACE, content=f"- {'word ' * 60}.")
+    edit = Edit(Op.REPLACE, content=f"- word word {'x' * 300}.")
     subject = compose(replace(NOTE, skill="pdf-forms", edit=edit), convention).split("\n", 1)[0]
     assert 70 <= len(subject) <= 72
     assert "pdf-forms" in subject

@@ -51,7 +51,7 @@ Why, in the optimizer's words:
   Two of six failures wrote formulas, which the checker reads as empty
   cells because nothing evaluates them.
 
-Failures that asked for it:
+Failures that its step set out from:
 
   - formulas left unevaluated
   - range half filled
@@ -167,7 +167,7 @@ def _check(message: str, note: EditNote) -> None:
     assert message.count("\nHoned-Run:") == 1
     assert all(re.match(r"Honed-[A-Za-z]+: ", line) for line in trailers.split("\n"))
     assert len(message.split("\n", 1)[0]) <= 72
-    ours = {"Why, in the optimizer's words:", "Failures that asked for it:", "3 reflections asked for it."}
+    ours = {"Why, in the optimizer's words:", "Failures that its step set out from:", "3 reflections asked for it."}
     for line in "\n\n".join(paragraphs[1:]).split("\n"):
         assert not line or line in ours or line.startswith("  ")
         assert len(line) <= 72
@@ -245,3 +245,12 @@ def test_a_rewrites_subject_is_cut_and_neutral() -> None:
     assert len(subject) <= 72
     assert "#1" not in subject
     assert "@team" not in subject
+
+
+def test_a_subject_is_not_cut_inside_a_word_unless_it_is_a_long_one() -> None:
+    text = "Leave one blank between letters and figures of every code that you write down"
+    [short, long] = [
+        compose(replace(NOTE, edit=replace(EDIT, content=content))).splitlines()[0] for content in (text, "x" * 200)
+    ]
+    assert short == 'skill(xlsx): add "Leave one blank between letters and figures of every…"'
+    assert (len(long), long[-2:]) == (72, '…"')

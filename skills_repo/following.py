@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from skills_repo import log as logs
 from skills_repo import objects
 from skills_repo.committing import check_writable, swap
+from skills_repo.curve import taken_back
 from skills_repo.followed import Again, Followed, kept_ref, told
 from skills_repo.git import GitFailedError
 from skills_repo.history import Author, EditCommit, NotCommittedError, SkillCommit
 from skills_repo.merging import merge
 from skills_repo.reading import changed_beside, read
 from skills_repo.refs import Refs
+from skills_repo.rejected_refs import keep_turned_down
 from skills_repo.replaying import DroppedError, again, replay
 from skills_repo.skill import Skill, SkillError
 
@@ -70,9 +72,13 @@ def follow(
         return Followed(behind.head, behind.theirs, behind.head, waits=behind.waits)
     check_writable(refs, skill_path)
     made = _Replay(refs, skill_path, author, max_chars, unwanted, behind.theirs)
-    if why := made.run(behind.commits):
-        sentence = _sentence(refs, skill_path, behind.theirs, why)
-        return Followed(behind.head, behind.theirs, behind.head, waits=sentence)
+    while (unfit := made.run(behind.commits)) is not None:
+        unwanted |= {unfit}
+        made = _Replay(refs, skill_path, author, max_chars, unwanted, behind.theirs)
+    edits = {commit.sha for commit in behind.commits if commit.kind == "edit"}
+    for sha, revert in taken_back(behind.commits[::-1]).items():
+        if sha in edits and revert in made.moot:  # before the branch moves: what a person said of an edit outlives it
+            keep_turned_down(refs, skill_path, author, revert)
     done = Followed(behind.head, behind.theirs, made.tip, tuple(made.rows))
     _move(refs, done, author)
     return done
@@ -90,20 +96,24 @@ class _Replay:
     tip: str
     """What the next one goes on top of: a person's commit at first."""
     rows: list[Again] = field(default_factory=list)
+    moot: list[SkillCommit] = field(default_factory=list)
+    """Reverts of edits that are dropped: there is nothing left to take back."""
     _made: dict[str, tuple[str, Skill, Skill]] = field(default_factory=dict)
     """By old commit: the new one, and the skill before and after it."""
 
     def __post_init__(self) -> None:
         self._skill = read(self.refs, self.path, self.tip)
 
-    def run(self, commits: tuple[SkillCommit, ...]) -> str:
-        """Why it cannot be done; empty once it is."""
+    def run(self, commits: tuple[SkillCommit, ...]) -> str | None:
+        """All of them; or the edit that must be left out from the start, for its revert does not fit behind it."""
         for commit in commits:
             try:
                 skill, message = self._revert(commit) if commit.kind == "revert" else self._edit(commit)
             except DroppedError as error:
-                if commit.kind == "revert" and commit.reverts not in self.unwanted:
-                    return f"commit {commit.sha[:10]} there takes back an edit that does not fit any more"
+                if commit.kind == "revert":
+                    if commit.reverts in self._made:
+                        return commit.reverts
+                    self.moot.append(commit)
                 self.rows.append(Again(commit.sha, commit.subject, why=str(error)))
                 continue
             change = EditCommit(skill, message)
@@ -114,7 +124,7 @@ class _Replay:
             self._skill = skill
             self._made[commit.sha] = (self.tip, before, skill)
             self.rows.append(Again(commit.sha, commit.subject, self.tip))
-        return ""
+        return None
 
     def _edit(self, commit: SkillCommit) -> tuple[Skill, str]:
         if commit.sha in self.unwanted:
@@ -127,7 +137,7 @@ class _Replay:
         """One of `honed revert`: it takes back what its commit has become."""
         found = self._made.get(commit.reverts or "")
         if found is None:
-            raise DroppedError("what it took back is not there")
+            raise DroppedError("what it took back is not made again; its reason is kept")
         sha, before, after = found
         merged = merge(after.files, self._skill.files, before.files)
         skill = self._skill

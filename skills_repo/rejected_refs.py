@@ -17,7 +17,7 @@ from typing import Literal, ParamSpec, TypeVar
 from skills_repo import locks, objects
 from skills_repo import log as logs
 from skills_repo.git import Git, GitFailedError
-from skills_repo.history import Author, EditCommit, RepositoryError
+from skills_repo.history import Author, EditCommit, RepositoryError, SkillCommit
 from skills_repo.refs import Refs
 from skills_repo.rejected import RejectedCommit, check_set, newest_first, reason_of
 
@@ -43,6 +43,13 @@ class _Set:
     commits: tuple[str, ...]
 
 
+def keep_turned_down(refs: Refs, skill_path: str, author: Author, revert: SkillCommit) -> None:
+    """Keep an edit that no branch holds any more, with what the person said who reverted it. Blocks."""
+    edit = revert.reverts or ""
+    store = RejectedRefs(refs.git.folder, skill_path, author=author)
+    store.keep_commits_now(f"reverted-{edit[:12]}", (edit,), revert.reason, revert.when)
+
+
 class RejectedRefs:
     """`RejectedEdits` on real git, for one skill of one repository."""
 
@@ -64,7 +71,7 @@ class RejectedRefs:
 
     async def keep_commits(self, name: str, commits: tuple[str, ...], *, reason: str, when: float) -> None:
         """See `RejectedEdits.keep_commits`."""
-        await self._run(self._keep_commits, name, commits, reason, when)
+        await self._run(self.keep_commits_now, name, commits, reason, when)
 
     async def all(self) -> tuple[RejectedCommit, ...]:
         """See `RejectedEdits.all`."""
@@ -97,7 +104,8 @@ class RejectedRefs:
             before = change.skill
         return self._point(replace(empty, commits=tuple(made)))
 
-    def _keep_commits(self, name: str, commits: tuple[str, ...], reason: str, when: float) -> None:
+    def keep_commits_now(self, name: str, commits: tuple[str, ...], reason: str, when: float) -> None:
+        """`keep_commits` for callers in a thread."""
         check_set(name, commits)
         if self._find(name):
             return

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from skills_repo import following
 from skills_repo.curve import curves
 from skills_repo.edits import REFERENCE_OPS, Edit, EditLimits, Op, apply
 from skills_repo.followed import Followed
 from skills_repo.git import Git
 from skills_repo.history import EditCommit, RepositoryError
+from skills_repo.merging import Merged
+from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
 from skills_repo.revert import revert
 from skills_repo.skill import Skill
@@ -238,7 +241,9 @@ async def test_a_persons_commit_on_the_branch_is_never_rewritten(place: Place) -
     theirs = place.git("rev-parse", "HEAD")
     place.git("switch", "-q", "main")
     place.person(BODY + "- Mine.\n")
-    assert f"commit {theirs[:10]} there is a person's" in await place.waiting()
+    told = await place.waiting()
+    assert f"commit {theirs[:10]} there is a person's" in told
+    assert ": forgets its edits, and what was reverted there and why)" in told, "what the shorter way costs"
 
 
 async def test_a_commit_of_honeds_that_a_person_amended_is_never_rewritten(place: Place) -> None:
@@ -264,13 +269,72 @@ async def test_honeds_reverts_are_made_again_and_still_say_what_they_took_back(p
     assert "YYYY" not in await place.text()
 
 
-async def test_a_revert_whose_edit_does_not_fit_waits(place: Place) -> None:
+async def turned_down(place: Place) -> list[tuple[str, str, str]]:
+    kept = await RejectedRefs(place.folder, SKILL_PATH, author=HONED).all()
+    return [(one.sha, one.by, one.reason) for one in kept]
+
+
+async def test_an_edit_and_its_revert_that_no_longer_fit_go_together_and_the_reason_stays(place: Place) -> None:
+    sha, kept = await place.step(DATES, END)
+    await revert(place.history, [await place.history.commit(sha)], reason="Our dates differ.", when=200)
+    place.person(BODY.replace("- Copy dates.", "- Dates are not our affair."))
+    done = await place.followed()
+    assert [(one.old == sha, one.why) for one in done.edits if not one.new] == [
+        (True, "its place is gone"),
+        (False, "what it took back is not made again; its reason is kept"),
+    ]
+    assert await turned_down(place) == [(sha, "person", "Our dates differ.")]
+    assert "Save the file" in await place.text()
+    assert kept in place.git("rev-list", done.kept_at(place.history.branch)).split()
+
+
+async def test_a_revert_that_does_not_fit_behind_its_edit_takes_the_edit_along(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha, kept = await place.step(SUMS, END)
+    await revert(place.history, [await place.history.commit(sha)], reason="Once is enough.", when=200)
+    place.person(f"{BODY}- Mine.\n")
+    monkeypatch.setattr(following, "merge", lambda *sides: Merged({}, ("SKILL.md",)))
+    done = await place.followed()
+    assert [one.old for one in done.edits if one.new] == [kept]
+    assert "twice" not in await place.text()
+    assert await turned_down(place) == [(sha, "person", "Once is enough.")]
+
+
+async def test_a_reverted_edit_that_a_person_took_over_stays_the_persons(place: Place) -> None:
+    (sha,) = await place.step(SUMS)
+    await revert(place.history, [await place.history.commit(sha)], reason="Once is enough.", when=200)
+    place.person(BODY.replace("- Add them up.", "- Add them up twice."))
+    done = await place.followed()
+    assert not [one for one in done.edits if one.new]
+    assert "twice" in await place.text(), "the person's own line"
+    assert await turned_down(place) == [(sha, "person", "Once is enough.")]
+
+
+async def test_a_revert_that_was_taken_back_itself_turns_nothing_down(place: Place) -> None:
+    (sha,) = await place.step(DATES)
+    first = await revert(place.history, [await place.history.commit(sha)], reason="No.", when=200)
+    await revert(place.history, [await place.history.commit(first[0])], reason="Yes.", when=201)
+    place.person("\n# Other\n\n- Nothing of that.\n")
+    assert not [one for one in (await place.followed()).edits if one.new]
+    assert await turned_down(place) == []
+
+
+async def test_a_killed_follow_keeps_the_reason_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     (sha,) = await place.step(DATES)
     await revert(place.history, [await place.history.commit(sha)], reason="No.", when=200)
     place.person("\n# Other\n\n- Nothing of that.\n")
-    told = await place.waiting()
-    assert "takes back an edit that does not fit any more" in told
-    assert ": forgets its edits, and what was reverted there and why)" in told, "what the shorter way costs"
+    with monkeypatch.context() as patch:
+        patch.setattr(following, "_move", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            await place.follow()
+    assert await turned_down(place) == [(sha, "person", "No.")]
+    await place.followed()
+    assert await turned_down(place) == [(sha, "person", "No.")]
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("body", [None, "no frontmatter"])

@@ -24,15 +24,16 @@ class Made:
 MADE_FOR: Mapping[str, Made] = {
     # Much that does harm.
     "no_gate": Made(Shape(**_SIZES, answers={"helpful": 2, "useless": 1, "harmful": 3})),
-    # One good answer among many bad ones, a long epoch in which to come back to them, and edits of several areas in a
-    # set, which only the figures by group tell apart.
+    # One good answer among many that plainly do harm, a long epoch in which to come back to them, and edits of several
+    # areas in a set, which only the figures by group tell apart.
     "no_buffer": Made(
         Shape(
-            {"train": 24, "selection": 30, "test": 40},
+            {"train": 24, "selection": 36, "test": 40},
             areas=3,
             plain_causes=1,
             deep_causes=0,
-            answers={"helpful": 1, "useless": 1, "harmful": 5},
+            answers={"helpful": 1, "useless": 0, "harmful": 6},
+            harm=(0.2, 0.4),
         ),
         {"epochs": 1, "batch": 2, "minibatch": 2, "edit_budget": 2, "min_edit_budget": 1},
         worlds=30,

@@ -7,14 +7,13 @@ stays running after a call; text from models goes through stdin, never into argu
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from skills_repo.history import RepositoryError
 from skills_repo.ownership import hand_over, is_of_another
+from skills_repo.processes import run_to_end
 
 TIMEOUT_S = 120.0
 _GLOBAL = Path(__file__).with_name("gitconfig")
@@ -76,7 +75,7 @@ class Git:
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
         """Standard output of `git <argv>`; raises `GitFailedError`, or `RepositoryError` if git cannot run at all."""
         try:
-            code, out, err = _finished(command(*argv), self.folder, stdin, environment(env))
+            code, out, err = run_to_end(command(*argv), self.folder, environment(env), stdin=stdin, timeout_s=TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             raise RepositoryError(f"git {argv[0]} took longer than {TIMEOUT_S:.0f} s in {self.folder}") from error
         except FileNotFoundError as error:
@@ -100,18 +99,3 @@ class Git:
     def fields(self, argv: Sequence[str], stdin: bytes = b"", env: Mapping[str, str] | None = None) -> list[str]:
         """The same for commands that answer with NUL-ended fields; names that are not UTF-8 keep surrogates."""
         return self.run(*argv, stdin=stdin, env=env).decode("utf-8", "surrogateescape").split("\0")[:-1]
-
-
-def _finished(command: list[str], folder: Path, stdin: bytes, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Exit code, output and errors. In a session of its own: it ends with its children, and no Ctrl-C tears it up."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=folder, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-    ) as process:
-        try:
-            out, err = process.communicate(stdin, timeout=TIMEOUT_S)
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return process.returncode, out, err

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -23,6 +21,7 @@ import structlog
 
 from skills_repo.git import Git, GitFailedError, command, environment
 from skills_repo.history import RepositoryError
+from skills_repo.processes import run_to_end
 from skills_repo.signing_method import Method, read_method
 
 SignMode = Literal["auto", "never", "always"]
@@ -104,31 +103,23 @@ class Signer:
             committer = f"{env['GIT_COMMITTER_NAME']} <{env['GIT_COMMITTER_EMAIL']}>"
             settings = _batched(method, committer, Path(folder)).settings
             argv = command(*settings, "commit-tree", *what, "-S", "-F", "-")
-            code, out, said = self._call(argv, environment({**env, **agents, **_SILENT}), message)
+            code, out, err = self._call(argv, environment({**env, **agents, **_SILENT}), message)
         made = out.decode("ascii", "replace").strip()
         if code != 0 or not made:
             key = f" (key {method.key or committer!r}: is it there, and its agent unlocked?)"
-            raise CannotSignError((_reason(said) or f"git commit-tree -S ended with exit code {code}") + key)
+            raise CannotSignError(
+                (_reason(err.decode("utf-8", "replace")) or f"git commit-tree -S ended with exit code {code}") + key
+            )
         return made
 
-    def _call(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> tuple[int, bytes, str]:
-        """In a session of its own, so that there is no terminal, and all of it can be ended."""
-        pipe = subprocess.PIPE
+    def _call(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> tuple[int, bytes, bytes]:
         try:
-            process = subprocess.Popen(
-                argv, cwd=self._root, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-            )
+            return run_to_end(argv, self._root, env, stdin=stdin, timeout_s=self._timeout_s)
         except OSError as error:
             raise CannotSignError(f"git cannot run in {self._root}: {error.strerror}") from error
-        with process:
-            try:
-                out, err = process.communicate(stdin, timeout=self._timeout_s)
-            except subprocess.TimeoutExpired as error:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                what = f"signing took longer than {self._timeout_s:.0f} s"
-                raise CannotSignError(f"{what} (is the key's agent unlocked, or does it wait for a touch?)") from error
-        return process.returncode, out, err.decode("utf-8", "replace")
+        except subprocess.TimeoutExpired as error:
+            what = f"signing took longer than {self._timeout_s:.0f} s"
+            raise CannotSignError(f"{what} (is the key's agent unlocked, or does it wait for a touch?)") from error
 
 
 def _batched(method: Method, committer: str, folder: Path) -> Method:

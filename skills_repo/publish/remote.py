@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skills_repo.processes import run_to_end
 from skills_repo.publish.address import same_project
 from skills_repo.publish.errors import PublishError
 from skills_repo.publish.said import reason
@@ -133,31 +133,17 @@ class Remote:
     def _run(self, *argv: str) -> tuple[int, str, str]:
         """Exit code, output and stderr: an address in it may hold a password, so show what `reason` makes of it."""
         command = ["git", "--no-pager", *[part for setting in _SETTINGS for part in ("-c", setting)], *argv]
+        env = self._environment(os.environ)
         try:
-            process = subprocess.Popen(
-                command,
-                cwd=self.root,
-                env=self._environment(os.environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # no terminal to ask on, and one group to end
-            )
+            code, out, err = run_to_end(command, self.root, env, timeout_s=self.timeout_s)
         except OSError as error:
             raise PublishError(
                 f"git cannot run in {self.root}: {error.strerror} (install git, check the path)"
             ) from error
-        with process:
-            try:
-                out, err = process.communicate(timeout=self.timeout_s)
-            except BaseException as error:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-                if not isinstance(error, subprocess.TimeoutExpired):
-                    raise
-                msg = f"git {argv[0]} with remote {self.name} took longer than {self.timeout_s:g} s"
-                raise PublishError(f"{msg} (is it reachable? raise [publish] timeout_s)") from error
-        return process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+        except subprocess.TimeoutExpired as error:
+            msg = f"git {argv[0]} with remote {self.name} took longer than {self.timeout_s:g} s"
+            raise PublishError(f"{msg} (is it reachable? raise [publish] timeout_s)") from error
+        return code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def _environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         kept = {

@@ -9,6 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from daemon.cli.bench_figures import figures
+from daemon.cli.evaluate import measured_data
 from daemon.cli.output import plain
 from daemon.optimizer.evaluate import EvaluationReport
 from daemon.tasks.benchmarks.bench_set import BenchSet, open_bench
@@ -55,20 +56,7 @@ def cell_data(
         "invalid": cell.invalid,
         "decisive": report.decisive,
         "reused": report.reused,
-        "usage": {"requests": report.usage.requests, "tokens": report.usage.tokens, "usd": report.usage.usd},
-        "results": [
-            {
-                "task": result.task.id,
-                "attempt": result.record.attempt_id,
-                "group": result.task.group,
-                "outcome": result.record.outcome,
-                "score": result.record.score,
-                "solved": result.record.hard,
-                "feedback": result.record.feedback,
-            }
-            for result in report.results
-        ],
-        "wall_s": round(report.wall_s, 2),
+        **measured_data(report),
     }
 
 

@@ -173,6 +173,13 @@ def evaluation_data(report: EvaluationReport, parts: Parts, commit: str) -> dict
         "valid": report.measured.n,
         "decisive": report.decisive,
         "reused": report.reused,
+        **measured_data(report),
+    }
+
+
+def measured_data(report: EvaluationReport) -> dict[str, Any]:
+    """What every result of scoring one skill ends with: cost, the tasks' rows, time."""
+    return {
         "usage": {"requests": report.usage.requests, "tokens": report.usage.tokens, "usd": report.usage.usd},
         "results": [
             {

@@ -24,6 +24,7 @@ from daemon.cli.tasks_options import (
     SetPath,
     Similar,
     config_for,
+    set_of,
     split_by,
     train_of,
 )
@@ -72,10 +73,9 @@ def check_tasks(
     async def work() -> int:
         found = config_for(path, config)
         chosen, number = split_by(found, ratio, seed)
-        where = path if path is not None else found.tasks.path if found else Path()
         report, read = await asyncio.to_thread(
             check_set,
-            where,
+            set_of(path, found),
             ratio=chosen,
             seed=number,
             min_selection=found.tasks.min_selection if found else 4,

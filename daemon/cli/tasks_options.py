@@ -38,6 +38,11 @@ def config_for(path: Path | None, file: Path) -> Config | None:
     return load_config(file) if path is None or file.exists() else None
 
 
+def set_of(path: Path | None, config: Config | None) -> Path:
+    """The set that is named, else the configured one."""
+    return path if path is not None else config.tasks.path if config else Path()
+
+
 def split_by(config: Config | None, ratio: str | None, seed: int | None) -> tuple[Ratio, int]:
     """Ratio and seed as asked for, else as configured, else the defaults."""
     given: Ratio = config.tasks.split if config else (4, 1, 5)

@@ -19,6 +19,7 @@ from daemon.cli.tasks_options import (
     SetPath,
     Similar,
     config_for,
+    set_of,
     split_by,
     train_of,
 )
@@ -59,9 +60,16 @@ def split_tasks(
     async def work() -> None:
         found = config_for(path, config)
         chosen, number = split_by(found, ratio, seed)
-        where = path if path is not None else found.tasks.path if found else Path()
         data = await asyncio.to_thread(
-            _split, output, where, chosen, number, similar=similar, effect=effect, train=train_of(found), force=force
+            _split,
+            output,
+            set_of(path, found),
+            chosen,
+            number,
+            similar=similar,
+            effect=effect,
+            train=train_of(found),
+            force=force,
         )
         output.result(data, lambda console: _render(console, data))
 

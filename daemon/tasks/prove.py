@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from daemon.tasks.scorers.registry import needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
+from daemon.tasks.staging import PATH, stage
 from daemon.tasks.task import SOLVE, Task, limits_for
 from sandboxes.sandbox import BoxSpec, Collected, Command, Ended, Ending, Layout, Mount, Sandbox, SandboxError
 
 SOLUTION = "/solution"
 _GRACE_S = 120.0
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Verdict(StrEnum):
@@ -161,7 +160,7 @@ async def _solved(task: Task, context: Context) -> tuple[Result, str]:
 
 async def _run(task: Task, context: Context, sandbox: Sandbox, scratch: Path) -> tuple[Ended, Collected, str]:
     solution = scratch / "solution"
-    await asyncio.to_thread(_stage, task.solution, solution)
+    await asyncio.to_thread(stage, task.solution, solution)
     spec = BoxSpec(
         attempt_id=f"prove-{secrets.token_hex(8)}",
         folder=scratch / "box",
@@ -180,25 +179,13 @@ async def _run(task: Task, context: Context, sandbox: Sandbox, scratch: Path) ->
 def _command(task: Task, layout: Layout, staged: Path) -> Command:
     inside = SOLUTION if layout.out == "/out" else str(staged)
     env = {
-        "PATH": _PATH,
+        "PATH": PATH,
         "LANG": "C.UTF-8",
         **(task.root.env if task.root else {}),
         "HOME": layout.home,
         "TMPDIR": layout.tmp,
     }
     return Command(("bash", "--noprofile", "--norc", f"{inside}/{SOLVE}"), env, deadline_s=task.timeout_s)
-
-
-def _stage(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy them into a folder of their own, readable by whoever the box runs as."""
-    folder.mkdir()
-    for path, source in sorted(files.items()):
-        target = folder.joinpath(*PurePosixPath(path).parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-        target.chmod(0o555)
-    for made in (folder, *(found for found in folder.rglob("*") if found.is_dir())):
-        made.chmod(0o755)
 
 
 def _end_of(ended: Ended) -> str:

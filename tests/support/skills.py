@@ -68,6 +68,19 @@ def a_repository(folder: Path, skill: Skill | None = None) -> Path:
     return folder
 
 
+def a_repository_of(tmp_path: Path, kind: str) -> Path:
+    """The same, `plain`, `bare` or with `sha256` ids."""
+    folder = tmp_path / "r"
+    if kind == "sha256":
+        folder.mkdir()
+        git(folder, "init", "-q", "-b", "main", "--object-format=sha256")
+    a_repository(folder)
+    if kind == "bare":
+        git(tmp_path, "clone", "-q", "--bare", str(folder), str(tmp_path / "bare"))
+        return tmp_path / "bare"
+    return folder
+
+
 def history_of(folder: Path) -> SkillRepository:
     """The history of the skill that `a_repository` made."""
     return SkillRepository(folder, SKILL_PATH, author=HONED)

@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
+from daemon.tasks.staging import PATH, stage
 from daemon.tasks.task import Task, limits_for
 from sandboxes.sandbox import VERIFIER_OUT, Box, BoxSpec, Command, Ended, Layout, Mount, Sandbox, SandboxError
 
 TESTS = "/tests"
 GRACE_S = 120.0
 """Beyond the commands' own deadlines: after it a sweep may remove the box."""
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,8 @@ async def open_verifier_box(
     sandbox = sandbox_of(context, task.scorer.name)
     with tempfile.TemporaryDirectory(prefix="honed-verify-", dir=context.folder, ignore_cleanup_errors=True) as made:
         tests, folder = Path(made) / "tests", Path(made) / "box"
-        await asyncio.to_thread(_stage, task.tests, tests, folder)
+        await asyncio.to_thread(stage, task.tests, tests)
+        await asyncio.to_thread(folder.mkdir)
         spec = BoxSpec(
             attempt_id=f"verify-{secrets.token_hex(8)}",
             folder=folder,
@@ -81,7 +81,7 @@ async def open_verifier_box(
 
 def _environment(layout: Layout, tests: str, task: Task, env: Mapping[str, str]) -> dict[str, str]:
     return {
-        "PATH": _PATH,
+        "PATH": PATH,
         "LANG": "C.UTF-8",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -93,19 +93,6 @@ def _environment(layout: Layout, tests: str, task: Task, env: Mapping[str, str])
         "LOGS_DIR": layout.out,
         "WORKSPACE_DIR": layout.workspace,
     }
-
-
-def _stage(tests: Mapping[str, Path], folder: Path, box: Path) -> None:
-    """Copy the tests into a folder of their own, readable by whoever the box runs as, and make the box's folder."""
-    box.mkdir()
-    folder.mkdir()
-    for path, source in sorted(tests.items()):
-        target = folder.joinpath(*PurePosixPath(path).parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-        target.chmod(0o555)
-    for made in (folder, *(found for found in folder.rglob("*") if found.is_dir())):
-        made.chmod(0o755)
 
 
 def tail(file: Path, size: int = 4_000) -> str:

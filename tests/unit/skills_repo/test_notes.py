@@ -11,21 +11,9 @@ import pytest
 from skills_repo.git import Git
 from skills_repo.history import RepositoryError
 from skills_repo.notes import REF, ReportNotes
-from tests.support.skills import HONED, a_repository, git
+from tests.support.skills import HONED, a_repository_of, git
 
 TEXT = "run: r1\nselection: before=0.100 after=0.900\n"
-
-
-def made(tmp_path: Path, kind: str) -> Path:
-    folder = tmp_path / "r"
-    if kind == "sha256":
-        folder.mkdir()
-        git(folder, "init", "-q", "-b", "main", "--object-format=sha256")
-    a_repository(folder)
-    if kind == "bare":
-        git(tmp_path, "clone", "-q", "--bare", str(folder), str(tmp_path / "bare"))
-        return tmp_path / "bare"
-    return folder
 
 
 def head(folder: Path) -> str:
@@ -34,7 +22,7 @@ def head(folder: Path) -> str:
 
 @pytest.mark.parametrize("kind", ["plain", "bare", "sha256"])
 async def test_git_shows_the_report(tmp_path: Path, kind: str) -> None:
-    folder = made(tmp_path, kind)
+    folder = a_repository_of(tmp_path, kind)
     await ReportNotes(folder, author=HONED).append(head(folder), TEXT, when=7.0)
     assert git(folder, "notes", "--ref=honed", "show") == TEXT
     assert "Notes (honed):\n    run: r1" in git(folder, "log", "--notes=honed")
@@ -43,7 +31,7 @@ async def test_git_shows_the_report(tmp_path: Path, kind: str) -> None:
 
 
 async def test_several_runs_on_one_commit_stand_one_below_the_other_each_once(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     notes = ReportNotes(folder, author=HONED)
     for run in ("r1", "r2", "r1", "r12", "r2"):
         await notes.append(head(folder), f"run: {run}\nx: y\n", when=7.0)
@@ -53,7 +41,7 @@ async def test_several_runs_on_one_commit_stand_one_below_the_other_each_once(tm
 
 @pytest.mark.parametrize("many", [1, 400])
 async def test_peoples_notes_stay_and_git_finds_ours_among_many(tmp_path: Path, many: int) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     rows = [f"reset refs/heads/main\nfrom {head(folder)}\n\n"]
     rows += [
         f"commit refs/heads/main\nmark :{n}\ncommitter A <a@b> {n} +0000\ndata 2\nx\n\n" for n in range(1, many + 1)
@@ -76,7 +64,7 @@ async def test_peoples_notes_stay_and_git_finds_ours_among_many(tmp_path: Path, 
 
 
 async def test_what_else_the_ref_holds_is_kept(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     blob = git(folder, "rev-parse", "HEAD:README.md").strip()
     tree = Git(folder).line("mktree", stdin=f"100644 blob {blob}\tREADME\n".encode())
     git(folder, "update-ref", REF, git(folder, "commit-tree", "-m", "x", tree).strip())
@@ -85,7 +73,7 @@ async def test_what_else_the_ref_holds_is_kept(tmp_path: Path) -> None:
 
 
 async def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     commit = head(folder)
     await asyncio.gather(
         *[ReportNotes(folder, author=HONED).append(commit, f"run: r{n}\n", when=7.0) for n in range(4)]
@@ -95,7 +83,7 @@ async def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
 
 
 async def test_configuration_of_notes_and_hooks_have_no_say(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     for key, value in (
         ("core.notesRef", "refs/notes/other"),
         ("notes.displayRef", "x"),
@@ -113,7 +101,7 @@ async def test_configuration_of_notes_and_hooks_have_no_say(tmp_path: Path) -> N
 
 
 async def test_an_unknown_commit_is_refused(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     with pytest.raises(RepositoryError, match="there is no commit"):
         await ReportNotes(folder, author=HONED).append("f" * 40, TEXT, when=7.0)
     with pytest.raises(RepositoryError, match="neither a full commit id"):
@@ -122,7 +110,7 @@ async def test_an_unknown_commit_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_ref_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     git(folder, "update-ref", f"{REF}/below", "HEAD")
     with pytest.raises(RepositoryError, match=f"{folder}: git update-ref failed"):
         await ReportNotes(folder, author=HONED).append(head(folder), TEXT, when=7.0)

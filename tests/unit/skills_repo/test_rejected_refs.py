@@ -10,7 +10,7 @@ import pytest
 from skills_repo.history import RepositoryError
 from skills_repo.rejected_refs import RejectedRefs
 from tests.support.rejected import rejected, with_lines
-from tests.support.skills import HONED, SKILL_PATH, a_repository, git, history_of
+from tests.support.skills import HONED, SKILL_PATH, a_repository_of, git, history_of
 
 CHANGES = (rejected(with_lines("- one"), of=2), rejected(with_lines("- one", "- two"), position=2, of=2))
 
@@ -19,21 +19,9 @@ def store_of(folder: Path) -> RejectedRefs:
     return RejectedRefs(folder, SKILL_PATH, author=HONED)
 
 
-def made(tmp_path: Path, kind: str) -> Path:
-    folder = tmp_path / "r"
-    if kind == "sha256":
-        folder.mkdir()
-        git(folder, "init", "-q", "-b", "main", "--object-format=sha256")
-    a_repository(folder)
-    if kind == "bare":
-        git(tmp_path, "clone", "-q", "--bare", str(folder), str(tmp_path / "bare"))
-        return tmp_path / "bare"
-    return folder
-
-
 @pytest.mark.parametrize("kind", ["plain", "bare", "sha256"])
 async def test_git_shows_them_below_the_skills_name(tmp_path: Path, kind: str) -> None:
-    folder = made(tmp_path, kind)
+    folder = a_repository_of(tmp_path, kind)
     base = await history_of(folder).base()
     first, second = await store_of(folder).keep("r1.3", base, CHANGES, by="gate", when=7.0)
     log = git(folder, "log", "--format=%H %(trailers:key=Honed-Step,valueonly)", "refs/honed/rejected/xlsx/r1.3")
@@ -47,7 +35,7 @@ async def test_git_shows_them_below_the_skills_name(tmp_path: Path, kind: str) -
 
 
 async def test_a_persons_things_stay_as_they_are(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     (folder / "README.md").write_text("unstaged\n")
     (folder / "staged").write_text("s\n")
     git(folder, "add", "staged")
@@ -63,7 +51,7 @@ async def test_a_persons_things_stay_as_they_are(tmp_path: Path) -> None:
 
 
 async def test_many_that_keep_the_same_at_once_come_to_one(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     found = await asyncio.gather(
         *[store_of(folder).keep("r1.1", base, CHANGES, by="gate", when=float(n)) for n in range(6)]
@@ -73,7 +61,7 @@ async def test_many_that_keep_the_same_at_once_come_to_one(tmp_path: Path) -> No
 
 
 async def test_another_skills_sets_are_not_seen(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     await store_of(folder).keep("r1.1", base, CHANGES, by="gate", when=7.0)
     git(
@@ -99,7 +87,7 @@ def forge(folder: Path, name: str, text: str, target: str = "HEAD", kind: str = 
 
 
 async def test_refs_that_others_made_there_are_neither_read_nor_dropped(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     kept = await store_of(folder).keep("r1.1", base, CHANGES, by="gate", when=7.0)
     git(folder, "update-ref", "refs/honed/rejected/xlsx/plain", "HEAD")
@@ -114,7 +102,7 @@ async def test_refs_that_others_made_there_are_neither_read_nor_dropped(tmp_path
 
 
 async def test_ids_that_lead_nowhere_do_not_hide_the_others(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     kept = await store_of(folder).keep("r1.1", base, CHANGES, by="gate", when=7.0)
     tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
@@ -129,7 +117,7 @@ async def test_ids_that_lead_nowhere_do_not_hide_the_others(tmp_path: Path) -> N
 
 
 async def test_a_set_that_was_deleted_by_hand_is_gone_and_may_come_again(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     kept = await store_of(folder).keep("r1.1", base, CHANGES, by="gate", when=7.0)
     git(folder, "update-ref", "-d", "refs/honed/rejected/xlsx/r1.1")
@@ -144,7 +132,7 @@ async def test_a_repository_that_is_none_is_said(tmp_path: Path) -> None:
 
 
 async def test_a_name_in_the_way_is_an_error_that_names_the_repository(tmp_path: Path) -> None:
-    folder = made(tmp_path, "plain")
+    folder = a_repository_of(tmp_path, "plain")
     base = await history_of(folder).base()
     git(folder, "update-ref", "refs/honed/rejected/xlsx/r1.1/below", "HEAD")
     with pytest.raises(RepositoryError, match=f"{folder}: git update-ref failed"):

@@ -10,8 +10,12 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+import structlog
+
 from daemon.tasks.scorers.scorer import Options, ScorerKind
 from daemon.tasks.task import TaskError
+
+log = structlog.get_logger(__name__)
 
 GROUP = "honed.scorers"
 
@@ -34,6 +38,7 @@ def load_plugin(name: str) -> ScorerKind[Any]:
         kind = entry.load()
     # Somebody else's code, run by importing it: whatever it raises is told as its own.
     except Exception as error:
+        log.exception("scorer_plugin_failed", entry_point=entry.value)
         raise _broken(entry, f"cannot be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(kind, ScorerKind):
         raise _broken(entry, f"is a {type(kind).__name__}, not a daemon.tasks.scorers.scorer.ScorerKind")

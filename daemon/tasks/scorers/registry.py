@@ -9,6 +9,7 @@ import math
 from types import MappingProxyType
 from typing import Any
 
+import structlog
 from pydantic import ValidationError
 
 from daemon.tasks.feedback import without_gold
@@ -30,6 +31,8 @@ from daemon.tasks.scorers.spreadsheet import SPREADSHEET_CELLS
 from daemon.tasks.scorers.substring import SUBSTRING
 from daemon.tasks.scorers.text import EXACT_MATCH, TOKEN_F1
 from daemon.tasks.task import Score, ScorerSpec, Task, TaskError
+
+log = structlog.get_logger(__name__)
 
 SCORERS: MappingProxyType[str, ScorerKind[Any]] = MappingProxyType(
     {
@@ -115,6 +118,7 @@ async def score_task(task: Task, result: Result, context: Context | None = None)
         raise
     # The boundary: a bug or a full disk while scoring must not look like a bad answer.
     except Exception as error:
+        log.exception("scorer_failed", task=task.id, scorer=task.scorer.name)
         msg = f"task {task.id}: scorer {task.scorer.name} failed: {type(error).__name__}: {error}"
         raise VerifierError(msg) from error
     if not (math.isfinite(score.value) and 0.0 <= score.value <= 1.0):

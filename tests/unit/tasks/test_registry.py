@@ -3,6 +3,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 import pytest
+from structlog.testing import capture_logs
 
 from daemon.tasks.scorers import registry
 from daemon.tasks.scorers.registry import SCORERS, build_scorer, check_scorer, score_task
@@ -52,8 +53,12 @@ def test_a_wrong_option_lists_the_right_ones() -> None:
 
 async def test_a_bug_in_a_scorer_is_invalid_and_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, KeyError("oops"))
-    with pytest.raises(VerifierError, match="task t: scorer saying failed: KeyError: 'oops'"):
+    with (
+        capture_logs() as lines,
+        pytest.raises(VerifierError, match="task t: scorer saying failed: KeyError: 'oops'"),
+    ):
         await score_task(task_for("saying"), left())
+    assert [(line["event"], line["scorer"], line["exc_info"]) for line in lines] == [("scorer_failed", "saying", True)]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1, 1.1])

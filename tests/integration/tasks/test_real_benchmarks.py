@@ -6,6 +6,7 @@ import pytest
 
 from daemon.tasks.benchmarks.bench_set import BenchSet, open_bench
 from daemon.tasks.benchmarks.catalogue import BENCHMARKS
+from daemon.tasks.episodes.engines import ENGINES, missing
 from daemon.tasks.published import PUBLISHED
 from tests.support.benchmarks import gold_score, idle_score
 from tests.support.tasks import real_data
@@ -31,6 +32,9 @@ SAMPLED = 4
 def opened(name: str) -> BenchSet:
     root = real_data(".")
     real_data(BENCHMARKS[name].folder)
+    for engine in ENGINES:
+        if engine == name and (needed := missing(engine)):
+            pytest.skip(f"the engine of its games {needed}")
     return open_bench(BENCHMARKS[name], root)
 
 

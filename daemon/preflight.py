@@ -53,7 +53,7 @@ async def check_target(harness: Harness, attempts: Path) -> None:
             parts.insert(0, attempt.outcome)
         if policy.remedy.replace("[target] ", "") not in attempt.detail:
             parts.append(policy.remedy)
-        raise RunStopped(": ".join([f"[target] {harness.name} with {model}", *parts]))
+        raise RunStopped(": ".join([f"[target] {harness.name} with {model}", *parts]), attempt.outcome)
 
 
 async def check_optimizer(client: ModelClient) -> None:

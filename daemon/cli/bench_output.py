@@ -10,8 +10,8 @@ from rich.text import Text
 
 from daemon.cli.bench_figures import figures
 from daemon.cli.evaluate import measured_data
-from daemon.cli.output import plain
 from daemon.optimizer.evaluate import EvaluationReport
+from daemon.plain import plain
 from daemon.tasks.benchmarks.bench_set import BenchSet, open_bench
 from daemon.tasks.benchmarks.benchmark import Benchmark
 from daemon.tasks.benchmarks.places import present

@@ -13,11 +13,12 @@ from rich.text import Text
 from daemon.checking.judge import CheckReport, check, unmeasured
 from daemon.checking.reports import junit, markdown
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.config import load_config
 from daemon.places import open_history
+from daemon.plain import plain
 from daemon.preflight import check_target
 from daemon.wiring import open_parts
 

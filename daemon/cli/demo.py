@@ -18,15 +18,17 @@ from rich.console import Console
 
 from daemon.cli.evaluate import evaluate_with
 from daemon.cli.options import AsJson
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import run
-from daemon.cli.train import edits_table, scores_data, scores_table, train_with
+from daemon.cli.train import edits_table, scores_data, scores_table
 from daemon.config import Config, TargetSection, load_config
 from daemon.demo.repository import DemoRepository, prepare
 from daemon.optimizer.evaluate import EvaluationReport
 from daemon.optimizer.report import RunReport
+from daemon.plain import plain
 from daemon.setup.setup import SetupReport, set_up
+from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
 
 _PLAIN_WORDS = (

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from daemon.cli.history_parts import one_line
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.cli.which_skill import WordsCommand, history_of, is_skill
+from daemon.plain import plain
 from skills_repo.diff import diff
 from skills_repo.history import RepositoryError
 

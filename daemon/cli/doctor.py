@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import run
+from daemon.plain import plain
 from daemon.setup.doctor import run_checks
 
 if TYPE_CHECKING:

@@ -10,25 +10,24 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from daemon.budget.averages import OneTakes, averages
+from daemon.budget.averages import OneTakes
 from daemon.budget.estimate import Cost, Estimate
 from daemon.budget.opening import refuse_unknown_prices, unknown_prices
-from daemon.budget.plan import Range, plan_run
+from daemon.budget.plan import Range
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.config import Config, load_config
 from daemon.journal.sqlite import SqliteJournal
 from daemon.places import state_folder
+from daemon.plain import plain
+from daemon.training.costs import estimate_of
 from daemon.wiring import models_of, open_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
-
-    from daemon.journal.journal import Journal
-    from daemon.tasks.task import TaskSet
 
 
 def register(app: typer.Typer) -> None:
@@ -59,14 +58,6 @@ async def _estimate(output: Output, file: Path) -> None:
         if journal is not None:
             await journal.close()
     output.result(estimate_data(found), lambda console: _render(console, found, config))
-
-
-async def estimate_of(config: Config, tasks: TaskSet, journal: Journal | None) -> Estimate:
-    """The estimate of a whole run; without a journal there are no averages."""
-    models = models_of(config, config.target)
-    target, optimizer = await averages(journal, config.target.harness, models) if journal else (None, None)
-    plan = plan_run(config.train, tasks.sizes())
-    return Estimate(plan, target, optimizer, config.sandbox.workers, config.budget)
 
 
 def estimate_data(found: Estimate) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import run
 from daemon.config import Config, ConfigError, TargetSection, load_config
 from daemon.optimizer.evaluate import EvaluationReport, evaluate
 from daemon.optimizer.gates.rule import GateRule
+from daemon.plain import plain
 from daemon.preflight import check_target
 from daemon.wiring import Parts, is_simulated, open_parts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from daemon.cli.output import plain
+from daemon.plain import plain
 from skills_repo.figures import parse_gate
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ Everything printed is redacted; text from models and tasks is printed as plain t
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,22 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from daemon.logs import for_machines
+from daemon.plain import json_line, plain
 from daemon.redaction import redact, redact_value
 
 log = structlog.get_logger(__name__)
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def plain(text: str) -> str:
-    """Untrusted text made safe for a terminal: no control or direction characters."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", redact(text))
-
-
-def json_line(data: Any) -> str:
-    """Data as one line, safe for a terminal too: control and direction characters are escaped, as JSON allows."""
-    text = json.dumps(data, ensure_ascii=False)
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def error_line(kind: str, message: str) -> None:

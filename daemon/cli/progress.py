@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import structlog
 from rich.text import Text
 
-from daemon.cli.output import plain
 from daemon.logs import for_machines
 from daemon.optimizer.wording import counted
+from daemon.plain import plain
 from daemon.rollouts.progress import (
     AttemptFinished,
     AttemptStarted,

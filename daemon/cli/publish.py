@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,19 +10,16 @@ import typer
 from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import FAILED, run
-from daemon.config import ConfigError, load_config
-from daemon.publishing.opening import open_publisher
-from skills_repo.history import RepositoryError
-from skills_repo.publish.errors import PublishError
+from daemon.config import load_config
+from daemon.plain import plain
+from daemon.publishing.around_run import publish_with
 from skills_repo.publish.outcome import Outcome, Published
-from skills_repo.skill import SkillError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from daemon.config import Config
     from skills_repo.publish.forge import Request
 
 _STYLES = {Outcome.STOPPED: "bold red", Outcome.WAITING: "yellow", Outcome.OFF: "yellow"}
@@ -55,47 +51,6 @@ async def _publish(output: Output, file: Path, *, dry_run: bool) -> int:
     done = await publish_with(load_config(file), dry_run=dry_run)
     output.result(data_of(done, dry_run=dry_run), lambda console: _render(console, done, dry_run=dry_run))
     return FAILED if done.outcome is Outcome.STOPPED else 0
-
-
-async def publish_with(config: Config, *, dry_run: bool = False) -> Published:
-    """Publish one skill once; raises `PublishError`, `ConfigError`, `RepositoryError`."""
-    async with open_publisher(config) as publisher:
-        done = await publisher.publish(dry_run=dry_run)
-        return replace(done, token_from=publisher.token_from)
-
-
-async def check_publishing(config: Config, output: Output) -> None:
-    """Raise what would keep a run's edits from being published, before anything is paid for them.
-
-    Also learns which requests people have closed since, for the run to begin with; a forge that cannot be asked is
-    said, and the run goes on.
-    """
-    if config.publish.mode == "branch":
-        return
-    async with open_publisher(config) as publisher:
-        await asyncio.to_thread(publisher.remote.address)
-        try:
-            closed = await publisher.learn()
-        except (PublishError, RepositoryError, SkillError) as error:
-            output.warn(f"closed requests are not known: {error}; the run goes on without")
-            return
-        for one in closed:
-            output.say(f"a person closed {one.url}: its edits count as rejected ({one.reason or 'no reason given'})")
-
-
-async def publish_after(config: Config, output: Output) -> dict[str, Any]:
-    """Publish what a run committed; what goes wrong is said, for the run itself has done its work."""
-    if config.publish.mode == "branch":
-        return {"outcome": str(Outcome.OFF), "reason": "", "url": None}
-    try:
-        done = await publish_with(config)
-    except (PublishError, ConfigError, RepositoryError, SkillError) as error:
-        output.warn(f"not published: {error}; nothing is lost, and `honed publish` tries again")
-        return {"outcome": "failed", "reason": str(error), "url": None}
-    say = output.warn if done.outcome in _STYLES else output.say
-    say(f"published: {done.outcome}: {done.reason}")
-    url = done.request.url if done.request else None
-    return {"outcome": str(done.outcome), "reason": done.reason, "url": url}
 
 
 def data_of(done: Published, *, dry_run: bool) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from daemon.cli.following import followed_data
 from daemon.optimizer.scoring_run import trains
 from daemon.readback.costs import Cost, by_phase, of_step
+from daemon.training.following import followed_data
 from sandboxes.gateway.policy import Usage
 
 if TYPE_CHECKING:

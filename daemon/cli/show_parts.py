@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from daemon.cli.output import plain
+from daemon.plain import plain
 from skills_repo.skill import SKILL_FILE
 
 if TYPE_CHECKING:

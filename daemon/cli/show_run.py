@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from daemon.cli.following import in_words
 from daemon.cli.show_data import sum_of
 from daemon.cli.show_gate import render_verdict
 from daemon.cli.show_parts import (
@@ -25,6 +24,7 @@ from daemon.cli.show_parts import (
 )
 from daemon.optimizer.scoring_run import trains
 from daemon.readback.costs import by_phase, of_step
+from daemon.training.following import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.cli.tasks_options import (
     SIMILAR_DEFAULT,
@@ -29,6 +29,7 @@ from daemon.cli.tasks_options import (
     train_of,
 )
 from daemon.optimizer.gates.power import smallest_effect
+from daemon.plain import plain
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
 from daemon.tasks.check import SetReport, check_set, each

@@ -11,26 +11,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from daemon.budget.opening import unknown_prices
-from daemon.cli.estimate import estimate_of
-from daemon.cli.following import follow_people, followed_data
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
-from daemon.cli.output import Output, plain
+from daemon.cli.output import Output
 from daemon.cli.progress import progress
-from daemon.cli.publish import check_publishing, publish_after
 from daemon.cli.run import STOPPED, run
-from daemon.config import SkillSection, load_config
-from daemon.optimizer.beside import open_beside
+from daemon.config import load_config
 from daemon.optimizer.gates.power import smallest_effect
-from daemon.optimizer.loop import Training
 from daemon.optimizer.report import BeforeAfter, RunReport
-from daemon.optimizer.settings import Knobs
-from daemon.optimizer.starting import given_skill
-from daemon.preflight import check_optimizer, check_target
-from daemon.setup.check_signing import refuse_unsigned
+from daemon.plain import plain
+from daemon.publishing.around_run import check_publishing, publish_after
+from daemon.training.following import followed_data
+from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
-from skills_repo.history import RepositoryError
-from skills_repo.skill import Skill, SkillError
 
 
 def register(app: typer.Typer) -> None:
@@ -65,81 +57,6 @@ async def _train(output: Output, file: Path, *, preflight: bool) -> int:
         data = {**report_data(report, parts), "followed": followed, "published": published}
         output.result(data, lambda console: render_report(console, report, parts))
     return STOPPED if report.failed else 0
-
-
-async def train_with(parts: Parts, output: Output, *, preflight: bool = True) -> RunReport:
-    """Check, then run one training to its end."""
-    for line in parts.loud:
-        output.warn(line)
-    for left in parts.swept:
-        output.say(f"removed what an earlier process left: {left}")
-    # What would stop the first commit, or make it wrong, is said before anything is paid.
-    await refuse_dirty(parts)
-    await parts.history.check_writable()
-    await refuse_unsigned(parts.config)
-    training = await _training(parts)
-    if await follow_people(training, parts.history, parts.config.skill, output):
-        training = await _training(parts)
-    initial = training.knobs.initial
-    _refuse_long(initial or await parts.history.read(await parts.history.base()), parts.config.skill)
-    assert parts.optimizer_canary is not None
-    await _say_costs(parts, output)
-    if preflight:
-        await check_target(parts.canary, parts.state / "attempts")
-        await check_optimizer(parts.optimizer_canary)
-    return await training.run()
-
-
-async def _training(parts: Parts) -> Training:
-    """The run as it would be from where the branch is now."""
-    assert parts.optimizer is not None
-    initial = await given_skill(parts.config.skill, parts.history, parts.config.file.parent)
-    return Training(
-        rollouts=parts.rollouts,
-        client=parts.optimizer,
-        journal=parts.journal,
-        history=parts.history,
-        tasks=parts.tasks,
-        skill=parts.config.skill.path,
-        knobs=Knobs.from_config(parts.config, initial),
-        observer=parts.observer,
-        purse=parts.purse,
-        beside=open_beside(parts.config),
-        followed=await parts.history.followed_to(await parts.history.base()),
-    )
-
-
-async def _say_costs(parts: Parts, output: Output) -> None:
-    """What the run will take, how far its caps go, and what cannot be counted: before anything is paid."""
-    found = await estimate_of(parts.config, parts.tasks, parts.journal)
-    output.say(found.line())
-    for row in found.buys:
-        say = output.warn if row.steps == 0 else output.say
-        say(row.words(found.plan.steps))
-    for line in unknown_prices(parts.models):
-        output.warn(line)
-
-
-async def refuse_dirty(parts: Parts) -> None:
-    """Uncommitted changes below the skill would not be what is trained: refuse, and say what to do."""
-    dirty = await parts.history.dirty()
-    if dirty:
-        shown = ", ".join(dirty[:5])
-        msg = (
-            f"{parts.config.skill.path}: uncommitted changes ({shown}): honed works from commits, so commit them, "
-            f"or put them aside with `git stash push -- {parts.config.skill.path}`"
-        )
-        raise RepositoryError(msg)
-
-
-def _refuse_long(skill: Skill, section: SkillSection) -> None:
-    """A skill over the size cap would be paid for in every attempt, and no edit that adds to it could be kept."""
-    if len(skill.text) > section.max_chars:
-        msg = (
-            f"{section.path}/SKILL.md: has {len(skill.text)} characters, more than max_chars = {section.max_chars}: "
-            "shorten the skill, or raise [skill] max_chars"
-        )
-        raise SkillError(msg)
 
 
 def report_data(report: RunReport, parts: Parts) -> dict[str, Any]:

@@ -28,7 +28,14 @@ _SHARED = frozenset(
 
 
 class RunStopped(Exception):  # noqa: N818 - it is a decision, said in one line, not a defect
-    """The run cannot go on. `str()` is one line: who failed, how, and what to do."""
+    """The run cannot go on. `str()` is one line: who failed, how, and what to do.
+
+    `outcome` names the failure where an attempt's ended it: what a circuit takes note of.
+    """
+
+    def __init__(self, line: str, outcome: Outcome | None = None) -> None:
+        super().__init__(line)
+        self.outcome = outcome
 
 
 def stopped(record: AttemptRecord, settings: Mapping[str, str], *, tries: int = 1) -> RunStopped:
@@ -37,7 +44,8 @@ def stopped(record: AttemptRecord, settings: Mapping[str, str], *, tries: int = 
     head = f"{who}: {record.outcome}" if who else record.outcome
     often = f" ({tries} tries)" if tries > 1 else ""
     parts = [f"{head} on task {record.task_id}{often}", record.detail, POLICIES[Outcome(record.outcome)].remedy]
-    return RunStopped(": ".join(" ".join(part.split()) for part in parts if part))
+    line = ": ".join(" ".join(part.split()) for part in parts if part)
+    return RunStopped(line, Outcome(record.outcome))
 
 
 def disk_full(record: AttemptRecord, folder: Path) -> RunStopped:

@@ -1,8 +1,8 @@
 """Proof that a task measures something: its solution scores 1, and an agent that does nothing scores 0.
 
-Both are run as attempts are: a solution in a sandbox of its own, then the task's scorer over what it left. A task
-whose solution fails would teach an optimizer that right is wrong; one that is solved from the start teaches nothing.
-Whatever cannot be scored is said as what it is, and is never a 0.
+Both are run as attempts are: a solution in a sandbox of its own, then the task's scorer over what it left; a game's
+solution is its walkthrough. A task whose solution fails would teach an optimizer that right is wrong; one that is
+solved from the start teaches nothing. Whatever cannot be scored is said as what it is, and is never a 0.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from daemon.tasks.episodes.process import GameError
+from daemon.tasks.episodes.walk import Walk, walk
 from daemon.tasks.scorers.registry import needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
 from daemon.tasks.staging import PATH, stage
 from daemon.tasks.task import SOLVE, Task, limits_for
+from harnesses.episode import EpisodeError
 from sandboxes.sandbox import BoxSpec, Collected, Command, Ended, Ending, Layout, Mount, Sandbox, SandboxError
 
 SOLUTION = "/solution"
@@ -86,9 +89,11 @@ async def prove(task: Task, context: Context) -> Proof:
 
 async def _verdict(task: Task, context: Context, scores: dict[str, float | None]) -> tuple[Verdict, str]:
     files = await asyncio.to_thread(task.file_bytes) if task.files else {}
-    nothing = await _scored(task, Result("", Collected(files)), context, "nothing")
+    played = await _played(task)
+    idle = played.start if played else None
+    nothing = await _scored(task, Result("", Collected(files), idle), context, "nothing")
     scores["nothing"] = nothing[0]
-    oracle = await _oracle(task, context)
+    oracle = _walked(played) if played else await _oracle(task, context)
     if oracle is not None:
         result, said = oracle
         value, hard, feedback = await _scored(task, result, context, "the solution")
@@ -99,6 +104,19 @@ async def _verdict(task: Task, context: Context, scores: dict[str, float | None]
         return Verdict.NOTHING_PASSES, f"an agent that does nothing scores {nothing[0]:g}"
     share = f"an agent that does nothing scores {nothing[0]:g} of 1" if nothing[0] > 0 else ""
     return (Verdict.HALF if oracle is None else Verdict.PROVED), share
+
+
+async def _played(task: Task) -> Walk | None:
+    try:
+        return await walk(task)
+    except GameError as error:
+        raise _NoProofError(Verdict.UNSCORED, str(error)) from error
+    except EpisodeError as error:
+        raise _NoProofError(Verdict.NOT_RUN, str(error)) from error
+
+
+def _walked(played: Walk) -> tuple[Result, str] | None:
+    return None if played.end is None else (Result(episode=played.end), " (by its walkthrough)")
 
 
 async def _scored(task: Task, result: Result, context: Context, who: str) -> tuple[float, bool, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from daemon.demo.household_player import next_command
 from daemon.tasks.benchmarks.catalogue import benchmark
 from harnesses.episode import Episode
 
 SAMPLES = benchmark("alfworld").sample / "alfworld/household"
-HEAT = {
+HEAT: dict[str, Any] = {
     "goal": {"kind": "heat", "told": "heat some mug and put it in drawer", "thing": "mug", "place": "drawer"},
     "places": [
         {"name": "drawer 1", "opens": True},

@@ -1,7 +1,8 @@
 """A small household game of honed's own, in plain Python, with ALFWorld's commands and ways of telling.
 
 For the samples that come with honed and for tests: it needs no extra. A game is a JSON file: `places` (name, what it
-`holds`, whether it `opens`) and a `goal` (`kind`, what it is told as, the type of `thing`, `place`, `count`).
+`holds`, whether it `opens`), a `goal` (`kind`, what it is told as, the type of `thing`, `place`, `count`), and a
+`walkthrough`, commands that win, which `honed tasks check` tries.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class House(_Part):
 
     goal: Goal
     places: tuple[Place, ...] = Field(min_length=1, strict=False)
+    walkthrough: tuple[str, ...] = Field(default=(), strict=False)
 
 
 @dataclass

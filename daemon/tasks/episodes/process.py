@@ -27,6 +27,10 @@ _TURN = TypeAdapter(Turn)
 _PIPES_S = 5.0
 
 
+class GameError(EpisodeError):
+    """The game itself is to blame: its engine cannot read or play it."""
+
+
 @dataclass(frozen=True)
 class Bounds:
     """Seconds by the clock: generous, since only a broken engine or machine meets them."""
@@ -122,7 +126,7 @@ class GameProcess:
         try:
             plain = json.loads(line)
             if "fault" in plain:
-                raise EpisodeError(f"the game failed: {plain['fault']}")
+                raise GameError(f"the game failed: {plain['fault']}")
             return _TURN.validate_python(plain)
         except (ValueError, TypeError, ValidationError) as error:
             raise EpisodeError(f"the game's process did not answer with a turn ({type(error).__name__})") from error

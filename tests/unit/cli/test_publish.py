@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from daemon.cli.output import Output
-from daemon.cli.publish import check_publishing, publish_after
 from daemon.config import Config, ConfigError, load_config
+from daemon.publishing.around_run import check_publishing, publish_after
 from daemon.publishing.check import publish_check
 from skills_repo.publish.errors import PublishError
 from tests.support.forges import PROJECT, TOKEN, ForgeServer

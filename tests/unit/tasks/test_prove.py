@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from daemon.tasks.benchmarks.bench_set import open_bench
+from daemon.tasks.benchmarks.catalogue import benchmark
 from daemon.tasks.load import load_tasks, read_set
 from daemon.tasks.prove import Proof, Verdict, prove
 from daemon.tasks.proving import prove_all
@@ -15,6 +18,7 @@ from daemon.tasks.scorers.scorer import Context
 from daemon.tasks.task import Environment, Task
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
 from sandboxes.sandbox import Command, Ending, Root
+from tests.support.episodes import HEAT, WINS, put_game
 from tests.support.tasks import GOLDEN, book, task_for
 
 
@@ -178,3 +182,65 @@ async def test_without_boxes_only_what_needs_none_is_tried(tmp_path: Path) -> No
 
     proofs = [one async for one in prove_all(each(), Context(), images=None, folder=tmp_path, workers=2, boxes=False)]
     assert [(proof.task, proof.verdict) for proof in proofs] == [("p", Verdict.PROVED)]
+
+
+def game_task(file: Path, **options: Any) -> Task:
+    chosen = {"engine": "household", "game": file.name} | options
+    return task_for("episode_won", tests={file.name: file}, options=chosen)
+
+
+def test_a_games_walkthrough_is_its_solution(tmp_path: Path) -> None:
+    won = proved(game_task(put_game(tmp_path, HEAT | {"walkthrough": WINS})))
+    assert (won.verdict, won.oracle, won.nothing, won.detail) == (Verdict.PROVED, 1.0, 0.0, "")
+    untold = proved(game_task(put_game(tmp_path)))
+    assert (untold.verdict, untold.oracle, untold.nothing) == (Verdict.HALF, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "verdict", "nothing", "detail"),
+    [
+        (HEAT | {"walkthrough": WINS[:-1]}, {}, Verdict.ORACLE_FAILS, 0.0, "after 6 commands, not won (by its walk"),
+        (HEAT | {"walkthrough": WINS}, {"max_commands": 6}, Verdict.ORACLE_FAILS, 0.0, "not won within its 6 commands"),
+        (HEAT | {"walkthrough": "look"}, {}, Verdict.UNSCORED, None, "no walkthrough that can be read"),
+        (HEAT | {"places": []}, {}, Verdict.UNSCORED, None, "the game failed: ValidationError"),
+        (
+            {"goal": HEAT["goal"] | {"kind": "put"}, "places": [{"name": "drawer 1", "holds": ["mug 1"]}]},
+            {},
+            Verdict.NOTHING_PASSES,
+            1.0,
+            "an agent that does nothing scores 1",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_game(
+    tmp_path: Path,
+    game: dict[str, Any],
+    options: dict[str, Any],
+    verdict: Verdict,
+    nothing: float | None,
+    detail: str,
+) -> None:
+    proof = proved(game_task(put_game(tmp_path, game), **options))
+    assert (proof.verdict, proof.nothing) == (verdict, nothing)
+    assert detail in proof.detail
+
+
+def test_a_game_that_the_machine_does_not_start_says_nothing_of_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    proof = proved(game_task(put_game(tmp_path)))
+    assert (proof.verdict, proof.nothing) == (Verdict.NOT_RUN, None)
+    assert "the game's process does not start" in proof.detail
+
+
+async def test_the_samples_games_are_proved() -> None:
+    tasks = open_bench(benchmark("alfworld"), benchmark("alfworld").sample).tasks.tasks
+
+    async def each() -> AsyncIterator[Task]:
+        for task in tasks:
+            yield task
+
+    proofs = [one async for one in prove_all(each(), Context(), images=None, folder=Path(), workers=2, boxes=False)]
+    assert len(proofs) == 8
+    assert {(proof.verdict, proof.oracle, proof.nothing) for proof in proofs} == {(Verdict.PROVED, 1.0, 0.0)}

@@ -19,7 +19,7 @@ REDACTED = "[redacted]"
 _SHORTEST = 8
 _secrets: set[str] = set()
 
-_HEADER = re.compile(r"(?i)\b(authorization|x-api-key|api-key)(\s*[:=]\s*)(?:bearer\s+)?\S+")
+_HEADER = re.compile(r"(?i)\b(authorization|x-api-key|api-key)(\s*[:=]\s*)(?:(?:bearer|basic)\s+)?\S+")
 
 
 def register_secret(value: SecretStr) -> None:

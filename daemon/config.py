@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
+from daemon.config_daemon import DaemonSection
 from daemon.config_errors import Finding, findings, to_line
 from daemon.config_publish import PublishSection
 from daemon.config_train import BudgetSection, Section, TrainSection
@@ -150,6 +151,7 @@ class Config(Section):
     sandbox: SandboxSection = SandboxSection()
     git: GitSection = GitSection()
     publish: PublishSection = PublishSection()
+    daemon: DaemonSection = DaemonSection()
     file: Path = Path("honed.toml")
     """Where it was read from (absolute); relative paths were resolved against its folder."""
 

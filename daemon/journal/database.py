@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from daemon.journal.journal import JournalError
-from daemon.journal.schema import APPLICATION_ID, MIGRATIONS
+from daemon.journal.schema import JOURNAL, Schema
 
 _T = TypeVar("_T")
 _REMEDIES = {
@@ -32,14 +32,17 @@ _REMEDIES = {
 
 
 class Database:
-    """The file behind a journal; opened in its own thread at the first call."""
+    """The file behind a journal, or another file of honed's; opened in its own thread at the first call."""
 
-    def __init__(self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, path: Path, *, read_only: bool = False, busy_timeout_s: float = 10.0, schema: Schema = JOURNAL
+    ) -> None:
         self.path = path
+        self._schema = schema
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._connection: sqlite3.Connection | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=schema.what)
         self._closed = False
 
     async def read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
@@ -63,9 +66,13 @@ class Database:
             self._closed = True
             self._thread.shutdown(wait=True)
 
+    @property
+    def _name(self) -> str:
+        return f"{self._schema.what} {self.path}"
+
     async def _call(self, work: Callable[[], _T]) -> _T:
         if self._closed:
-            raise JournalError(f"the journal {self.path} is closed")
+            raise JournalError(f"the {self._schema.what} {self.path} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._plainly, work)
 
     def _plainly(self, work: Callable[[], _T]) -> _T:
@@ -74,7 +81,7 @@ class Database:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             remedy = _REMEDIES.get(code & 0xFF) if isinstance(code, int) else None
-            raise JournalError(f"journal {self.path}: {error} ({remedy or 'run `honed doctor`'})") from error
+            raise JournalError(f"{self._name}: {error} ({remedy or 'run `honed doctor`'})") from error
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -86,7 +93,9 @@ class Database:
             return self._connection
         if self.read_only:
             if not self.path.exists():
-                raise JournalError(f"there is no journal at {self.path} (run `honed train` first)")
+                raise JournalError(
+                    f"there is no {self._schema.what} at {self.path} (run `{self._schema.made_by}` first)"
+                )
         else:
             self._create()
         mode = "ro" if self.read_only else "rw"
@@ -107,45 +116,42 @@ class Database:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         except OSError as error:
-            raise JournalError(
-                f"journal {self.path}: {error.strerror} (make the file and its folder writable)"
-            ) from error
+            raise JournalError(f"{self._name}: {error.strerror} (make the file and its folder writable)") from error
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA foreign_keys = ON")
         version = self._version(connection)
         if self.read_only:
-            if version < len(MIGRATIONS):
-                raise JournalError(f"journal {self.path} is of an older honed (run `honed train` once to renew it)")
+            if version < len(self._schema.migrations):
+                raise JournalError(f"{self._name} is of an older honed (run `{self._schema.made_by}` once to renew it)")
             connection.execute("PRAGMA query_only = ON")
             return
         mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
-            raise JournalError(f"journal {self.path}: no write-ahead log here (use a local disk, not a network share)")
+            raise JournalError(f"{self._name}: no write-ahead log here (use a local disk, not a network share)")
         connection.execute("PRAGMA synchronous = FULL")
-        if version < len(MIGRATIONS):
+        if version < len(self._schema.migrations):
             _transact(connection, self._migrate)
 
     def _version(self, connection: sqlite3.Connection) -> int:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if application != APPLICATION_ID and (application or version or tables):
+        if application != self._schema.application_id and (application or version or tables):
             raise JournalError(f"{self.path} is another program's database (choose another state directory)")
-        if version > len(MIGRATIONS):
-            raise JournalError(
-                f"journal {self.path} is of a newer honed: version {version}, known is {len(MIGRATIONS)} (update honed)"
-            )
+        known = len(self._schema.migrations)
+        if version > known:
+            raise JournalError(f"{self._name} is of a newer honed: version {version}, known is {known} (update honed)")
         return version
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)  # again, inside the transaction: another process may have been faster
-        for script in MIGRATIONS[version:]:
+        for script in self._schema.migrations[version:]:
             for statement in script.split(";\n"):
                 if statement.strip():
                     connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA application_id = {self._schema.application_id}")
+        connection.execute(f"PRAGMA user_version = {len(self._schema.migrations)}")
 
 
 def _transact(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:

@@ -6,6 +6,22 @@ counts those that a file has seen.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What one kind of file of honed's holds."""
+
+    what: str
+    """The kind of file in words."""
+    application_id: int
+    migrations: tuple[str, ...]
+    """Script n brings a file from version n to n + 1."""
+    made_by: str
+    """The command that makes or renews such a file."""
+
+
 APPLICATION_ID = 0x686F6E65
 """`hone` in ASCII: tells a journal from any other SQLite file."""
 
@@ -82,3 +98,5 @@ CREATE INDEX spans_by_run ON spans (run_id);
 
 MIGRATIONS: tuple[str, ...] = (_FIRST, _SPENDING)
 """Script n brings a file from version n to n + 1."""
+
+JOURNAL = Schema("journal", APPLICATION_ID, MIGRATIONS, "honed train")

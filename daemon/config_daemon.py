@@ -1,0 +1,38 @@
+"""`[daemon]` of honed.toml: how the sidecar works unattended. No other verb needs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from daemon.config_train import CapSection, Section
+
+
+class DaemonSection(Section):
+    """What `honed daemon` keeps, when it looks and when it works."""
+
+    also: tuple[Path, ...] = ()
+    """Further honed.toml files, one a skill, relative to this one; `*` and `**` are globs."""
+    runs: int = Field(default=1, ge=1)
+    """Training runs at the same time, each of another skill."""
+    day: CapSection = CapSection()
+    """Caps of all skills together on one day (UTC)."""
+    debounce_s: float = Field(default=0.3, ge=0, le=60)
+    """Quiet time after a change before it is looked at."""
+    poll_s: float = Field(default=60.0, ge=0.1)
+    """Looks without an event, for file systems that send none."""
+    fetch_s: float = Field(default=0.0, ge=0)
+    """`git fetch` of the remote and a look at its requests so often; 0: never."""
+    grace_s: float = Field(default=60.0, ge=0)
+    """How long running attempts may go on when the daemon is told to stop."""
+    quiet: tuple[str, ...] = ()
+    """Hours in which no run begins, local time: `mon-fri 09:00-18:00`."""
+    schedule: tuple[str, ...] = ()
+    """Cron lines, local time: a run begins then, whatever changed."""
+    cooldown_h: float = Field(default=24.0, ge=0)
+    """No run without a person's act so long after one that accepted nothing; doubled each time, up to a week."""
+    again: bool = True
+    """Run again after a run that accepted something: there may be more to gain."""
+    listen: str = ""
+    """Loopback `host:port` of /healthz, /readyz and /metrics; empty: none."""

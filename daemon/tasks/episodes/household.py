@@ -118,7 +118,7 @@ class HouseholdGame:
     def _seen(self, place: str) -> str:
         if self._shut(place):
             return f"The {place} is closed."
-        things = _listed(self._state.holds[place]) or "nothing"
+        things = _listed(sorted(self._state.holds[place])) or "nothing"
         if self._places[place].opens:
             return f"The {place} is open. In it, you see {things}."
         return f"On the {place}, you see {things}."
@@ -180,9 +180,9 @@ class HouseholdGame:
 
     def _look(self) -> str:
         here = self._state.here
-        return (
-            f"You are facing the {here}. Next to it, you see nothing." if here else "You are in the middle of a room."
-        )
+        if not here:
+            return "You are in the middle of a room. Looking quickly around you, you see nothing."
+        return f"You are facing the {here}. Next to it, you see nothing."
 
     def _inventory(self) -> str:
         carried = self._state.carried

@@ -32,7 +32,8 @@ class TraceBuilder:
         """A tool call began."""
         if key in self._slots:
             return
-        self._slots[key] = len(self.events)
+        if len(self.events) < EVENTS:
+            self._slots[key] = len(self.events)
         self._add(ToolCall(tool, shorten(given, TEXT_CHARS), "", None))
 
     def result(self, key: str, output: str, *, ok: bool, exit_code: int | None = None) -> ToolCall | None:

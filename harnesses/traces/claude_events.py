@@ -20,6 +20,10 @@ from harnesses.traces.trace import Trace
 from sandboxes.gateway.policy import Usage
 
 _SYNTHETIC = "<synthetic>"
+OPEN_CALLS = 1_000
+"""Calls without a result that are remembered."""
+_MOST_MESSAGES = 100_000
+_TELLING = ("command", "file_path", "notebook_path", "skill")
 _QUIET = {"tool_progress", "stream_event", "control_request", "control_response", "keep_alive", "rate_limit_event"}
 _QUIET_SYSTEM = {
     "status",
@@ -64,6 +68,10 @@ class ClaudeEvents:
         if event is None:
             self._bad += 1
             return
+        self.event(event)
+
+    def event(self, event: dict[str, Any]) -> None:
+        """One event, parsed."""
         match event.get("type"):
             case "system":
                 self._system(event)
@@ -101,7 +109,7 @@ class ClaudeEvents:
             self._error = text_of(event, "api_error") or text_of(event, "error")
             return
         nested = isinstance(event.get("parent_tool_use_id"), str)
-        if not nested:
+        if not nested and len(self._messages) < _MOST_MESSAGES:
             self._messages.add(text_of(message, "id"))
         for block in dicts_of(message, "content"):
             self._block(block, nested=nested)
@@ -119,7 +127,8 @@ class ClaudeEvents:
                 pass
             case "tool_use" | "server_tool_use":
                 key, tool, given = text_of(block, "id"), text_of(block, "name"), dict_of(block, "input")
-                self._inputs[key] = (tool, given)
+                if len(self._inputs) < OPEN_CALLS:
+                    self._inputs[key] = (tool, telling(given))
                 shown = text_of(given, "command") if tool == "Bash" else ""
                 self._build.call(key, ("sub-agent: " if nested else "") + tool, shown or compact_json(given))
             case _:
@@ -183,6 +192,11 @@ class ClaudeEvents:
             unknown_events=self._unknown,
             bad_lines=self._bad,
         )
+
+
+def telling(given: dict[str, Any]) -> dict[str, Any]:
+    """Of what a tool was given, what later tells something; bounded, for a call may never end."""
+    return {key: text_of(given, key)[:20_000] for key in _TELLING if key in given}
 
 
 def _exit_code(tool: str, output: str, *, ok: bool) -> int | None:

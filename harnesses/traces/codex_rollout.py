@@ -122,21 +122,21 @@ def _item(reading: _Reading, item: dict[str, Any], probe: SkillProbe | None) -> 
             reading.open_calls[key] = (text_of(item, "name"), given)
         case "function_call_output" | "custom_tool_call_output":
             if (call := reading.open_calls.pop(key, None)) is not None:
-                _ended(reading, *call, _output(item))
+                _ended(reading, *call, call_output(item))
 
 
 def _ended(reading: _Reading, tool: str, given: str, output: str) -> None:
     facts = reading.facts
-    if not _failed(output):
+    if not call_failed(output):
         reading.calls += 1
         if tool == "apply_patch" and len(facts.patched) < _PATCHES:
-            facts.patched += _hunks(given)
+            facts.patched += hunks(given)
     elif len(facts.failed_calls) < _FAILURES:
         failed = FailedCall(tool, shorten(given, 600), shorten(output, 1_500), reading.messages, reading.calls)
         facts.failed_calls.append(failed)
 
 
-def _hunks(patch: str) -> list[Patched]:
+def hunks(patch: str) -> list[Patched]:
     """A patch in Codex's own form, file by file."""
     parts = re.split(r"^\*\*\* (?:Add|Update|Delete) File: (.*)$", patch, flags=re.MULTILINE)
     pairs = zip(parts[1::2], parts[2::2], strict=False)
@@ -155,7 +155,8 @@ def _message(reading: _Reading, item: dict[str, Any], probe: SkillProbe | None) 
             facts.skill_injected = True
 
 
-def _output(item: dict[str, Any]) -> str:
+def call_output(item: dict[str, Any]) -> str:
+    """What came back from a call, as text."""
     output = item.get("output")
     if isinstance(output, dict):
         return content_text(output.get("content"))
@@ -165,6 +166,6 @@ def _output(item: dict[str, Any]) -> str:
 _FAILED = re.compile(r"\w+ (?:verification )?failed\b|failed to |unsupported |unable to |Script failed\b")
 
 
-def _failed(output: str) -> bool:
+def call_failed(output: str) -> bool:
     """Codex's own words for a call that it did not run (it refuses `rm -rf`, say); a command's output has a header."""
     return _FAILED.match(output) is not None

@@ -121,6 +121,11 @@ class CappedPurse:
             self._ended(payer, spend.usage, step)
             self._waiting.wake()
 
+    def settle(self, payer: Payer, usage: Usage) -> None:
+        """Count what an attempt used that an earlier process began: as an attempt it is counted already."""
+        self._ended(payer, usage, self._step)
+        self._waiting.wake()
+
     def _ended(self, payer: Payer, usage: Usage, step: Meter | None) -> None:
         """Count what it used: in the step it began in, and on the day it ended on."""
         self._turn_the_page(self.clock())

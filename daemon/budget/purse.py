@@ -48,6 +48,9 @@ class Purse(Protocol):
         Waits while what is in flight may use up what is left.
         """
 
+    def settle(self, payer: Payer, usage: Usage) -> None:
+        """Count what an attempt used that an earlier process began: as an attempt it is counted already."""
+
 
 class OpenPurse:
     """The `Purse` without caps."""
@@ -70,6 +73,9 @@ class OpenPurse:
     async def spending(self, payer: Payer) -> AsyncIterator[Spend]:
         """At once."""
         yield Spend()
+
+    def settle(self, payer: Payer, usage: Usage) -> None:
+        """Nothing to count."""
 
 
 @dataclass

@@ -19,6 +19,7 @@ from daemon.circuit.state import CircuitState, Rules, after, probe_at, probing
 from daemon.rollouts.progress import AttemptFinished, Event
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import POLICIES, Outcome
+from sandboxes.gateway.policy import Usage
 
 log = structlog.get_logger(__name__)
 
@@ -122,6 +123,10 @@ class GuardedPurse:
         async with self.purse.spending(payer) as spend:
             self._refuse(payer)  # it may have opened while this one waited for room
             yield spend
+
+    def settle(self, payer: Payer, usage: Usage) -> None:
+        """As `Purse.settle`."""
+        self.purse.settle(payer, usage)
 
     def _refuse(self, payer: Payer) -> None:
         circuit = self.circuits.get(payer)

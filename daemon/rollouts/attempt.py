@@ -18,8 +18,10 @@ from daemon.budget.purse import OpenPurse, Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
+from daemon.rollouts.receipt import read_receipt, result_of, write_receipt
 from daemon.rollouts.result import usage_of
-from daemon.rollouts.scoring import Judge, Verifier
+from daemon.rollouts.salvage import Salvage
+from daemon.rollouts.scoring import Judge, Verifier, left_by, record_of
 from daemon.rollouts.stop import Breaker, disk_full, stopped
 from daemon.tasks.episodes.opening import episode_of
 from daemon.tasks.task import Task, limits_for
@@ -68,6 +70,7 @@ class Attempts:
         observer: Observer,
         sleep: Sleep = asyncio.sleep,
         purse: Purse | None = None,
+        salvage: Salvage | None = None,
     ) -> None:
         self._harness = harness
         self._journal = journal
@@ -76,6 +79,7 @@ class Attempts:
         self._observer = observer
         self._sleep = sleep
         self._purse = purse or OpenPurse()
+        self._salvage = salvage or Salvage()
         self._judge = Judge(verifier, settings.tries, self._wait)
         self._breaker = Breaker()
         self._key_settings = {**harness.settings(), **settings.key_part()}
@@ -97,7 +101,7 @@ class Attempts:
         """
         number = 1
         while True:
-            record = await self._once(skill, task, key, run_id, number)
+            record = await self._collect(task, key) or await self._once(skill, task, key, run_id, number)
             outcome = Outcome(record.outcome)
             if POLICIES[outcome].stop_run:
                 raise stopped(record, self._key_settings)
@@ -121,9 +125,31 @@ class Attempts:
             assignment = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
             attempt = await self._harness.run(assignment)
             spend.usage = attempt.usage
-            record = await self._judge.judge(attempt, task, key)
+            record, left = record_of(attempt, task, key), left_by(attempt)
+            if POLICIES[attempt.outcome].scored:
+                await asyncio.to_thread(write_receipt, assignment.folder, record, left)
+            record = await self._judge.judge(record, left, task, key)
             spend.usage = usage_of(record)
             await self._journal.finish_attempt(record)
+        self.tell(record, reused=False)
+        return record
+
+    async def _collect(self, task: Task, key: AttemptKey) -> AttemptRecord | None:
+        """Score an attempt that ended under an honed that is dead now; None if none waits, or it is not whole."""
+        attempt_id = self._salvage.take(key.digest)
+        if attempt_id is None:
+            return None
+        folder = self._folder / attempt_id
+        receipt = await asyncio.to_thread(read_receipt, folder)
+        left = await asyncio.to_thread(result_of, folder, receipt) if receipt else None
+        if receipt is None or left is None:
+            await self._journal.abandon_attempts((attempt_id,))
+            log.warning("attempt_abandoned", attempt=attempt_id, reason="its folder is not what it was")
+            return None
+        record = await self._judge.judge(receipt.record, left, task, key)
+        await self._journal.finish_attempt(record)
+        self._purse.settle("target", usage_of(record))
+        log.info("attempt_collected", attempt=attempt_id, task=task.id)
         self.tell(record, reused=False)
         return record
 

@@ -13,6 +13,7 @@ from daemon.rollouts.attempt import Attempts, AttemptSettings, Sleep
 from daemon.rollouts.parallel import Prefix, SingleFlight, ordered
 from daemon.rollouts.progress import Observer, Silent
 from daemon.rollouts.result import TaskResult
+from daemon.rollouts.salvage import Salvage
 from daemon.rollouts.scoring import Verifier
 from daemon.tasks.task import Task
 from harnesses.harness import Harness
@@ -34,6 +35,7 @@ class Rollouts:
         observer: Observer | None = None,
         sleep: Sleep = asyncio.sleep,
         purse: Purse | None = None,
+        salvage: Salvage | None = None,
     ) -> None:
         self._journal = journal
         self._attempts = Attempts(
@@ -45,6 +47,7 @@ class Rollouts:
             observer=observer or Silent(),
             sleep=sleep,
             purse=purse,
+            salvage=salvage,
         )
         self._slots = asyncio.Semaphore(workers)
         self._flights: SingleFlight[tuple[AttemptRecord, bool]] = SingleFlight()

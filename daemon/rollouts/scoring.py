@@ -42,6 +42,11 @@ def record_of(attempt: Attempt, task: Task, key: AttemptKey) -> AttemptRecord:
     )
 
 
+def left_by(attempt: Attempt) -> Result:
+    """What the attempt left, to be scored."""
+    return Result(attempt.trace.final_answer, attempt.workspace, attempt.episode)
+
+
 class Judge:
     """Scores attempts."""
 
@@ -50,18 +55,17 @@ class Judge:
         self._tries = tries
         self._wait = wait
 
-    async def judge(self, attempt: Attempt, task: Task, key: AttemptKey) -> AttemptRecord:
-        """The record with its score, or with the outcome that says why there is none."""
-        record = record_of(attempt, task, key)
-        if not POLICIES[attempt.outcome].scored:
+    async def judge(self, record: AttemptRecord, result: Result, task: Task, key: AttemptKey) -> AttemptRecord:
+        """The record of an ended attempt with its score, or with the outcome that says why there is none."""
+        if not POLICIES[Outcome(record.outcome)].scored:
             return record
-        if key.skill_digest and attempt.trace.skill_listed is False and not attempt.trace.skill_opened:
+        if key.skill_digest and record.skill_listed is False and not record.skill_opened:
             return replace(record, outcome=Outcome.SKILL_NOT_VISIBLE, detail="the agent was not told of the skill")
+        used = Usage(**record.usage)
         try:
-            result = Result(attempt.trace.final_answer, attempt.workspace, attempt.episode)
             score, judging = await self._score(task, result)
         except VerifierError as error:
-            usage = asdict(attempt.usage + error.usage)
+            usage = asdict(used + error.usage)
             return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()), usage=usage)
         return replace(
             record,
@@ -69,7 +73,7 @@ class Judge:
             hard=score.hard,
             feedback=score.feedback,
             score_detail=dict(score.detail),
-            usage=asdict(attempt.usage + judging),
+            usage=asdict(used + judging),
         )
 
     async def _score(self, task: Task, result: Result) -> tuple[Score, Usage]:

@@ -249,6 +249,9 @@ class Refusing:
     def check(self) -> None:
         pass
 
+    def settle(self, payer: Payer, usage: Usage) -> None:
+        pass
+
     @asynccontextmanager
     async def spending(self, payer: Payer) -> AsyncIterator[Spend]:
         self._left -= 1

@@ -22,6 +22,7 @@ from sandboxes.bubblewrap_run import BubblewrapRun, Setup
 from sandboxes.cgroup import left_groups, make_cgroup, remove_group
 from sandboxes.guard import finish
 from sandboxes.hardening import inner_layout
+from sandboxes.left import LeftBox, sweep
 from sandboxes.namespaces import Way
 from sandboxes.rooms import Rooms, make_rooms
 from sandboxes.sandbox import (
@@ -73,17 +74,30 @@ class BubblewrapSandbox:
             finally:
                 self._open.discard(spec.attempt_id)
 
-    async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
-        """As `Sandbox.sweep`: processes died with their honed; its control groups are left to remove."""
-        return await asyncio.to_thread(self._sweep, keep | self._open)
+    async def boxes(self) -> tuple[LeftBox, ...]:
+        """As `Sandbox.boxes`: processes died with their honed; its control groups are left to remove."""
+        return await asyncio.to_thread(self._boxes)
 
-    def _sweep(self, keep: Set[str]) -> tuple[str, ...]:
-        removed = set()
-        for folder in left_groups(self._prefix):
-            attempt = folder.name.removeprefix(self._prefix).rpartition(".")[0]
-            if attempt not in keep and remove_group(folder):
-                removed.add(folder.name)
-        return tuple(sorted(removed))
+    async def remove(self, name: str) -> bool:
+        """As `Sandbox.remove`: the control group of that name, with every controller's part of it."""
+        return await asyncio.to_thread(self._remove, name)
+
+    async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
+        """As `Sandbox.sweep`."""
+        return await sweep(self, keep)
+
+    def _boxes(self) -> tuple[LeftBox, ...]:
+        names = sorted({folder.name for folder in left_groups(self._prefix)})
+        attempts = {name: name.removeprefix(self._prefix).rpartition(".")[0] for name in names}
+        return tuple(
+            LeftBox(name, attempt, ours=True, running=False)
+            for name, attempt in attempts.items()
+            if attempt not in self._open
+        )
+
+    def _remove(self, name: str) -> bool:
+        groups = [folder for folder in left_groups(self._prefix) if folder.name == name]
+        return [remove_group(folder) for folder in groups].count(True) > 0
 
     async def _ready(self) -> Setup:
         """Find the way that works here by trying; raises `SandboxError` with the remedy."""

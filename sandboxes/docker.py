@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import asynccontextmanager
@@ -34,6 +33,7 @@ from sandboxes.disk import over_limit
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
 from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
 from sandboxes.hardening import inner_layout, profile
+from sandboxes.left import LeftBox, sweep
 from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -51,6 +51,8 @@ from sandboxes.wrapper import forwarder_failed
 
 BOOT_ID = uuid.uuid4().hex
 """Of this process: tells its containers from those of an earlier life."""
+_RUNNING = {"running": True, "paused": True, "restarting": True, "created": False, "exited": False, "dead": False}
+"""The engine's words for a container's state; others tell nothing."""
 STOP_S = 30.0
 """How long a killed container may take to be gone before it counts as lost."""
 
@@ -112,36 +114,55 @@ class DockerSandbox:
                 if client is not None:
                     client.close()
 
+    async def boxes(self) -> tuple[LeftBox, ...]:
+        """As `Sandbox.boxes`: containers by their labels."""
+        return await in_own_thread(self._boxes)
+
+    async def remove(self, name: str) -> bool:
+        """As `Sandbox.remove`."""
+        return await in_own_thread(partial(self._remove, name))
+
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """As `Sandbox.sweep`: ours that are not kept nor open here, and anybody's past their deadline."""
-        return await in_own_thread(partial(self._sweep, frozenset(keep | self._open)))
+        return await sweep(self, keep)
 
     def _ask(self) -> _Engine:
         with connected(self._address) as client:
             return _ask_engine(client, self._image)
 
-    def _sweep(self, keep: frozenset[str]) -> tuple[str, ...]:
-        removed = []
+    def _boxes(self) -> tuple[LeftBox, ...]:
         with connected(self._address) as client:
             try:
                 found = client.api.containers(all=True, filters={"label": f"{LABEL_APP}={APP}"})
-                for container in sorted(found, key=lambda each: str(each["Names"])):
-                    if not self._is_dead(container["Labels"], keep):
-                        continue
-                    if remove(client, container["Id"]):
-                        removed.append(str(container["Names"][0]).lstrip("/"))
             except ENGINE_ERRORS as error:
-                message = f"the sweep for left containers stopped: {explain(error)}"
+                message = f"the engine does not tell which containers are left: {explain(error)}"
                 raise SandboxError(message) from error
-        return tuple(removed)
+        boxes = [self._left(container) for container in sorted(found, key=lambda each: str(each["Names"]))]
+        return tuple(box for box in boxes if not (box.ours and box.attempt_id in self._open))
 
-    def _is_dead(self, labels: Mapping[str, str], keep: frozenset[str]) -> bool:
-        if labels.get(LABEL_OWNER) == self._owner:
-            return labels.get(LABEL_ATTEMPT) not in keep
+    def _left(self, container: Mapping[str, Any]) -> LeftBox:
+        labels: Mapping[str, str] = container["Labels"]
         try:
-            return float(labels[LABEL_DEADLINE]) < time.time()
+            deadline = float(labels[LABEL_DEADLINE])
         except (KeyError, ValueError):
-            return False
+            deadline = None
+        state = str(container.get("State", ""))
+        names = container["Names"] or [container["Id"]]  # none while it is being removed
+        return LeftBox(
+            name=str(names[0]).lstrip("/"),
+            attempt_id=labels.get(LABEL_ATTEMPT, ""),
+            ours=labels.get(LABEL_OWNER) == self._owner,
+            running=_RUNNING.get(state),
+            deadline=deadline,
+        )
+
+    def _remove(self, name: str) -> bool:
+        with connected(self._address) as client:
+            try:
+                return remove(client, name)
+            except ENGINE_ERRORS as error:
+                message = f"container {name} is left and cannot be removed: {explain(error)}"
+                raise SandboxError(message) from error
 
 
 class DockerBox:

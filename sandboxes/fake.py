@@ -18,6 +18,7 @@ from pathlib import Path
 from sandboxes.disk import over_limit
 from sandboxes.guard import until_end
 from sandboxes.hostpaths import fresh_home, host_layout
+from sandboxes.left import LeftBox, sweep
 from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -50,7 +51,10 @@ Script = Callable[["FakeBox", Command], FakeAnswer | Awaitable[FakeAnswer]]
 
 
 class FakeSandbox:
-    """Boxes whose commands are played by `script`. `opened` keeps every box for the test to look at."""
+    """Boxes whose commands are played by `script`. `opened` keeps every box for the test to look at.
+
+    `left` is what a test says that a dead process left; `removed` names what of it was removed.
+    """
 
     name = "fake"
 
@@ -59,7 +63,8 @@ class FakeSandbox:
         self._isolated = isolated
         self._broken = broken
         self.opened: list[FakeBox] = []
-        self.swept: list[frozenset[str]] = []
+        self.left: list[LeftBox] = []
+        self.removed: list[str] = []
 
     async def facts(self) -> EngineFacts:
         """As `Sandbox.facts`; raises if the fake was made `broken`."""
@@ -77,10 +82,22 @@ class FakeSandbox:
         finally:
             await box.halt()
 
+    async def boxes(self) -> tuple[LeftBox, ...]:
+        """As `Sandbox.boxes`: what the test says is left (`left`); raises if the fake was made `broken`."""
+        self._check()
+        return tuple(sorted(self.left, key=lambda box: box.name))
+
+    async def remove(self, name: str) -> bool:
+        """As `Sandbox.remove`."""
+        self._check()
+        found = [box for box in self.left if box.name == name]
+        self.left = [box for box in self.left if box.name != name]
+        self.removed += [box.name for box in found]
+        return bool(found)
+
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
-        """Nothing is ever left; what was to be kept is noted in `swept`."""
-        self.swept.append(frozenset(keep))
-        return ()
+        """As `Sandbox.sweep`."""
+        return await sweep(self, keep)
 
     def _check(self) -> None:
         if self._broken:

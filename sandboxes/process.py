@@ -24,6 +24,7 @@ from sandboxes.forward import port_of, serve
 from sandboxes.guard import Stop, finish, until_end
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.lay import Owner
+from sandboxes.left import LeftBox, sweep
 from sandboxes.rooms import Rooms, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -38,7 +39,7 @@ from sandboxes.sandbox import (
     SandboxError,
 )
 from sandboxes.streams import Streams
-from sandboxes.survivors import MARKER, kill_box, kill_left, mark
+from sandboxes.survivors import MARKER, kill_box, kill_marked, mark, marked
 from sandboxes.wrapper import inner_argv
 
 _GONE_S = 10.0
@@ -83,9 +84,19 @@ class ProcessSandbox:
                 if server is not None:
                     server.close()
 
+    async def boxes(self) -> tuple[LeftBox, ...]:
+        """As `Sandbox.boxes`: the processes that carry our marker, by attempt."""
+        found = await asyncio.to_thread(marked, self._owner)
+        left = [(attempt, name) for attempt, name in found.items() if attempt not in self._open]
+        return tuple(LeftBox(name, attempt, ours=True, running=True) for attempt, name in left)
+
+    async def remove(self, name: str) -> bool:
+        """As `Sandbox.remove`."""
+        return await asyncio.to_thread(kill_marked, self._owner, name)
+
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
-        """As `Sandbox.sweep`: processes that carry our marker."""
-        return await asyncio.to_thread(kill_left, self._owner, keep | self._open)
+        """As `Sandbox.sweep`."""
+        return await sweep(self, keep)
 
 
 class ProcessBox:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Set
     from contextlib import AbstractAsyncContextManager
 
+    from sandboxes.left import LeftBox
+
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
@@ -217,6 +219,15 @@ class Sandbox(Protocol):
 
     def open(self, spec: BoxSpec) -> AbstractAsyncContextManager[Box]:
         """Open a box and, on leaving, stop and remove whatever of it still runs."""
+
+    async def boxes(self) -> tuple[LeftBox, ...]:
+        """Every box of any honed that the engine knows of, by name, apart from those open here.
+
+        Raises `SandboxError` if the engine does not answer.
+        """
+
+    async def remove(self, name: str) -> bool:
+        """Stop and remove one of `boxes`; False if it was gone already. Raises `SandboxError`."""
 
     async def sweep(self, *, keep: Set[str] = frozenset()) -> tuple[str, ...]:
         """Remove what dead owners left, apart from the attempt ids to keep; returns what was removed."""

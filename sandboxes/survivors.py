@@ -9,7 +9,7 @@ import hashlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,15 +30,18 @@ def kill_box(marker: str, session: int) -> int:
     return len(_kill_all(lambda pid: entry in _environment(pid) or _session(pid) == session))
 
 
-def kill_left(owner: str, keep: Set[str]) -> tuple[str, ...]:
-    """Kill what boxes of this owner left, apart from the attempts to keep; returns one line for each. Blocking."""
+def marked(owner: str) -> dict[str, str]:
+    """Attempts of this owner whose processes still run, each with a name for them. Blocking."""
     prefix = f"{MARKER}={_short(owner)}:".encode()
+    entries = (entry for pid in _pids() for entry in _environment(pid) if entry.startswith(prefix))
+    attempts = sorted({entry.removeprefix(prefix).decode("utf-8", "replace") for entry in entries})
+    return {attempt: f"processes of {attempt}" for attempt in attempts}
 
-    def ours(pid: int) -> bool:
-        entries = (entry for entry in _environment(pid) if entry.startswith(prefix))
-        return any(entry.removeprefix(prefix).decode("utf-8", "replace") not in keep for entry in entries)
 
-    return tuple(f"process {pid}" for pid in sorted(_kill_all(ours)))
+def kill_marked(owner: str, name: str) -> bool:
+    """Kill the processes of that name (`marked`), until there are none; False if there were none. Blocking."""
+    entry = f"{MARKER}={mark(owner, name.removeprefix('processes of '))}".encode()
+    return bool(_kill_all(lambda pid: entry in _environment(pid)))
 
 
 def _kill_all(wanted: Callable[[int], bool]) -> set[int]:

@@ -91,6 +91,9 @@ async def test_docker_containers_of_a_dead_owner_are_swept(owner: str, tmp_path:
     assert containers(owner) == ["dead", "keep"]
 
     sandbox = DockerSandbox(image, owner=owner)
+    seen = [box for box in await sandbox.boxes() if box.ours]
+    assert [(box.attempt_id, box.running) for box in seen] == [("dead", True), ("keep", True)]
+    assert all(box.deadline is not None and box.deadline > time.time() for box in seen)
     removed = await sandbox.sweep(keep={"keep"})
     assert [name.split("-")[2] for name in removed] == ["dead"]
     assert containers(owner) == ["keep"]
@@ -114,6 +117,7 @@ async def test_docker_sweep_spares_open_boxes_and_other_owners(owner: str, tmp_p
         running = asyncio.create_task(sh(box, "echo x >ready; sleep 1; echo lived"))
         while "ready" not in (await box.collect()).files:
             await asyncio.sleep(0.02)
+        assert [box.attempt_id for box in await sandbox.boxes() if box.ours] == ["dead"], "none that is open here"
         assert len(await sandbox.sweep()) == 1
         assert (await running).stdout.read_text() == "lived\n"
 
@@ -168,6 +172,8 @@ async def test_left_processes_are_swept_by_their_marker(owner: str, tmp_path: Pa
     assert await ProcessSandbox(owner="stranger").sweep() == ()
     assert await sandbox.sweep(keep={"dead"}) == ()
     assert survivors(word)
+    [box] = await sandbox.boxes()
+    assert (box.attempt_id, box.ours, box.running) == ("dead", True, True)
     assert await sandbox.sweep()
     assert survivors(word) == []
     assert await sandbox.sweep() == ()

@@ -15,9 +15,18 @@ from docker.errors import APIError, NotFound
 
 from sandboxes import docker as docker_engine
 from sandboxes.attach import copy_frames
-from sandboxes.container import LABEL_APP, LABEL_ATTEMPT, LABEL_OWNER, ContainerEnd, ContainerRun, remove_own
+from sandboxes.container import (
+    LABEL_APP,
+    LABEL_ATTEMPT,
+    LABEL_DEADLINE,
+    LABEL_OWNER,
+    ContainerEnd,
+    ContainerRun,
+    remove_own,
+)
 from sandboxes.docker import DockerSandbox, _ending
 from sandboxes.guard import Stop
+from sandboxes.left import LeftBox
 from sandboxes.sandbox import Ending, SandboxError
 from sandboxes.streams import CappedFile, Streams
 
@@ -262,7 +271,7 @@ def test_a_removal_that_fails_is_left_to_the_sweep(api: Api, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("status", [404, 409])
-def test_the_sweep_passes_over_what_somebody_else_removes(
+async def test_the_sweep_passes_over_what_somebody_else_removes(
     api: Api, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     labels = {LABEL_APP: "honed", LABEL_OWNER: "me", LABEL_ATTEMPT: "a-1"}
@@ -277,8 +286,39 @@ def test_the_sweep_passes_over_what_somebody_else_removes(
     monkeypatch.setattr(api, "containers", lambda **_: found, raising=False)
     monkeypatch.setattr(api, "remove_container", removing)
     monkeypatch.setattr(docker_engine, "connected", lambda _: nullcontext(Client(api)))
-    assert DockerSandbox("image", owner="me")._sweep(frozenset()) == ("two",)
+    assert await DockerSandbox("image", owner="me").sweep() == ("two",)
     assert removed == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("state", "running"), [("running", True), ("paused", True), ("exited", False), ("created", False), ("odd", None)]
+)
+async def test_boxes_are_told_by_their_labels(
+    api: Api, monkeypatch: pytest.MonkeyPatch, state: str, running: bool | None
+) -> None:
+    mine = {LABEL_APP: "honed", LABEL_OWNER: "me", LABEL_ATTEMPT: "a-1", LABEL_DEADLINE: "12.5"}
+    odd = {LABEL_APP: "honed", LABEL_OWNER: "other", LABEL_DEADLINE: "soon"}
+    found = [
+        {"Id": "i1", "Names": ["/mine"], "Labels": mine, "State": state},
+        {"Id": "i2", "Names": None, "Labels": odd},
+    ]
+    monkeypatch.setattr(api, "containers", lambda **_: found, raising=False)
+    monkeypatch.setattr(docker_engine, "connected", lambda _: nullcontext(Client(api)))
+    boxes = await DockerSandbox("image", owner="me").boxes()
+    assert sorted(boxes, key=lambda box: box.name) == [
+        LeftBox("i2", "", ours=False, running=None),
+        LeftBox("mine", "a-1", ours=True, running=running, deadline=12.5),
+    ]
+
+
+async def test_an_engine_that_does_not_tell_is_no_empty_one(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(**_: object) -> None:
+        raise refused(500)
+
+    monkeypatch.setattr(api, "containers", refusing, raising=False)
+    monkeypatch.setattr(docker_engine, "connected", lambda _: nullcontext(Client(api)))
+    with pytest.raises(SandboxError, match="which containers are left"):
+        await DockerSandbox("image", owner="me").boxes()
 
 
 def test_a_strangers_container_of_our_name_is_not_removed(api: Api) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
+from sandboxes.left import LeftBox, is_left
 from sandboxes.process import with_sources
 from sandboxes.sandbox import BoxSpec, Command, Ending, Limits, Mount, SandboxError
 from sandboxes.survivors import mark
@@ -87,11 +88,32 @@ async def test_a_broken_engine(tmp_path: Path) -> None:
             pass
 
 
-async def test_sweeps_are_noted() -> None:
+async def test_what_is_left_is_what_a_test_says() -> None:
     sandbox = FakeSandbox(lambda *_: FakeAnswer())
+    assert await sandbox.boxes() == ()
+    assert await sandbox.sweep() == ()
+    sandbox.left = [LeftBox("box-b", "b", ours=True, running=True), LeftBox("box-a", "a", ours=True, running=False)]
+    assert [box.name for box in await sandbox.boxes()] == ["box-a", "box-b"]
+    assert await sandbox.sweep(keep={"a"}) == ("box-b",)
+    assert await sandbox.remove("box-a")
+    assert not await sandbox.remove("box-a")
+    assert sandbox.removed == ["box-b", "box-a"]
 
-    assert await sandbox.sweep(keep={"a"}) == ()
-    assert sandbox.swept == [frozenset({"a"})]
+
+@pytest.mark.parametrize(
+    ("box", "left"),
+    [
+        (LeftBox("n", "mine", ours=True, running=True), True),
+        (LeftBox("n", "kept", ours=True, running=False), False),
+        (LeftBox("n", "", ours=True, running=None), True),
+        (LeftBox("n", "kept", ours=True, running=True, deadline=1.0), False),
+        (LeftBox("n", "x", ours=False, running=True, deadline=99.0), True),
+        (LeftBox("n", "x", ours=False, running=False, deadline=101.0), False),
+        (LeftBox("n", "x", ours=False, running=False), False),
+    ],
+)
+def test_the_one_rule_of_what_is_left(box: LeftBox, left: bool) -> None:
+    assert is_left(box, frozenset({"kept"}), 100.0) is left
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test check format bench real-model lock wheel clean
+.PHONY: help bootstrap setup demo test alfworld check format bench real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 
 test: setup ## all tests; those whose engine is missing are reported as skipped
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+alfworld: bootstrap ## opt-in: ALFWorld's own engine into .venv (minutes; builds with C and C++), which tests then play
+	@sh scripts/bootstrap.sh alfworld
 
 check: bootstrap ## style, types, import layers, locked requirements, no machine paths
 	$(BIN)/ruff check .
@@ -45,6 +48,7 @@ lock: bootstrap ## renew the locked requirements after a change of pyproject.tom
 	$(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(LOCK) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt requirements/build.in -o requirements/build.txt
+	$(LOCK) -c requirements/dev.txt requirements/alfworld.in -o requirements/alfworld.txt
 
 wheel: bootstrap ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

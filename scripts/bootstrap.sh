@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes .venv from a clean clone: a pinned uv by pip, then the locked requirements by uv, then honed itself (editable).
 # Needs only Python 3.11 or newer with its venv module. Quick when nothing changed; safe to interrupt and run again.
+# `bootstrap.sh EXTRA` then installs requirements/EXTRA.txt on top; a change of the locks takes it away again.
 # Index and certificate settings come from the machine (pip's and uv's own variables and files), never from here.
 set -eu
 cd "$(dirname "$0")/.."
@@ -68,12 +69,19 @@ install_locked() {
         die "honed itself could not be installed from this folder"
 }
 
-if [ -x "$venv/bin/python" ] && [ -x "$venv/bin/honed" ] && [ -f "$stamp" ] &&
-    [ "$(digest "$venv/bin/python")" = "$(cat "$stamp")" ]; then
-    exit 0
+install_extra() {
+    share_settings
+    say "installing requirements/$1.txt"
+    "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --require-hashes -r "requirements/$1.txt" ||
+        die "uv could not install requirements/$1.txt; if a build failed: apt-get install build-essential"
+}
+
+if ! { [ -x "$venv/bin/python" ] && [ -x "$venv/bin/honed" ] && [ -f "$stamp" ] &&
+    [ "$(digest "$venv/bin/python")" = "$(cat "$stamp")" ]; }; then
+    make_venv
+    rm -f "$stamp"
+    install_locked
+    digest "$venv/bin/python" >"$stamp"
+    say "$venv is ready"
 fi
-make_venv
-rm -f "$stamp"
-install_locked
-digest "$venv/bin/python" >"$stamp"
-say "$venv is ready"
+[ $# -eq 0 ] || install_extra "$1"

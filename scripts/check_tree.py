@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ("runtime", "dev", "uv", "build")
+LOCKS = ("runtime", "dev", "uv", "build", "alfworld")
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
 _INDEX = re.compile(r"^\s*(--(extra-)?index-url|--find-links|-[if]) |@ *(https?|file):|https?://", re.MULTILINE)
 
@@ -47,6 +47,11 @@ def step_faults(wanted: list[str], name: str, versions: dict[str, str]) -> list[
     return faults
 
 
+def differing(own: dict[str, str], dev: dict[str, str], *, on_top: bool = False) -> list[str]:
+    """The packages at another version than in dev.txt; what dev.txt lacks is fine in an extra that goes on top."""
+    return sorted(package for package, version in own.items() if dev.get(package, version if on_top else "") != version)
+
+
 def requirement_faults(root: Path) -> list[str]:
     """All requirement files against each other and pyproject.toml."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
@@ -56,11 +61,11 @@ def requirement_faults(root: Path) -> list[str]:
     wanted = project["dependencies"]
     faults += step_faults(wanted, "requirements/runtime.txt", versions["runtime"])
     faults += step_faults([*wanted, *project["optional-dependencies"]["dev"]], "requirements/dev.txt", versions["dev"])
-    for name in ("runtime", "build"):
-        others = {package for package, version in versions[name].items() if versions["dev"].get(package) != version}
-        faults += [
-            f"requirements/{name}.txt: {package} differs from dev.txt: run `make lock`" for package in sorted(others)
-        ]
+    extra = project["optional-dependencies"]["alfworld"]
+    faults += step_faults(extra, "requirements/alfworld.txt", versions["alfworld"])
+    for name in ("runtime", "build", "alfworld"):
+        others = differing(versions[name], versions["dev"], on_top=name == "alfworld")
+        faults += [f"requirements/{name}.txt: {package} differs from dev.txt: run `make lock`" for package in others]
     return faults
 
 

@@ -29,7 +29,7 @@ def test_this_trees_requirements_are_in_step(check: ModuleType) -> None:
     assert check.requirement_faults(ROOT) == []
 
 
-@pytest.mark.parametrize("name", ["runtime", "dev", "uv", "build"])
+@pytest.mark.parametrize("name", ["runtime", "dev", "uv", "build", "alfworld"])
 def test_every_locked_requirement_is_hashed(check: ModuleType, name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
     assert check.lock_faults(name, text) == []
@@ -61,6 +61,14 @@ def test_a_requirement_that_is_not_locked_or_too_old(check: ModuleType) -> None:
     assert check.step_faults(["aiohttp>=4"], "x", {"aiohttp": "3.14.5"}) != []
     assert check.step_faults(["Some.Thing"], "x", {"some-thing": "1"}) == []
     assert check.step_faults(["missing"], "x", {}) != []
+
+
+def test_locks_that_are_installed_together_agree(check: ModuleType) -> None:
+    dev = {"a": "1", "b": "2"}
+    assert check.differing({"a": "1"}, dev) == []
+    assert check.differing({"b": "3", "a": "2", "c": "1"}, dev) == ["a", "b", "c"]
+    assert check.differing({"b": "2", "c": "1"}, dev, on_top=True) == []
+    assert check.differing({"b": "3", "c": "1"}, dev, on_top=True) == ["b"]
 
 
 def test_npm_locks(check: ModuleType) -> None:

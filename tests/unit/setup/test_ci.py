@@ -53,12 +53,17 @@ def _make(*args: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("target", ["setup", "demo", "test", "check", "bench", "lock", "wheel"])
+@pytest.mark.parametrize("target", ["setup", "demo", "test", "check", "bench", "lock", "wheel", "alfworld"])
 def test_every_target_brings_what_it_needs(target: str) -> None:
     lines = _make("-n", target)
     assert "scripts/bootstrap.sh" in lines[0]
     if target in ("demo", "test", "bench"):
         assert lines[1].endswith("honed --log-text setup")
+
+
+def test_the_extra_is_installed_by_its_lock() -> None:
+    assert _make("-n", "alfworld")[-1] == "sh scripts/bootstrap.sh alfworld"
+    assert "requirements/alfworld.txt" in "\n".join(_make("-n", "lock"))
 
 
 def test_help_lists_the_targets() -> None:

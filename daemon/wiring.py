@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,8 +43,9 @@ from daemon.tasks.images import in_own_images
 from daemon.tasks.load import load_tasks
 from daemon.tasks.scorers.registry import needs_judge, needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context
-from daemon.tasks.task import TaskSet
+from daemon.tasks.task import TaskSet, runs_scripts
 from harnesses.chat import ChatHarness, ChatSettings
+from harnesses.chat_tools import Boxes
 from harnesses.claude_code import ClaudeCodeHarness
 from harnesses.cli_harness import CliSettings
 from harnesses.clis import ask_version, find_cli
@@ -87,7 +88,7 @@ class Parts:
     """Like `harness`, with a provider that is given up on within seconds; likewise `optimizer_canary`."""
     optimizer_canary: ModelClient | None
     sandbox: Sandbox | None
-    """None: chat alone, and no scorer needs one."""
+    """None: chat without scripts, and no scorer needs one."""
     engine: EngineFacts | None
     state: Path
     swept: tuple[str, ...]
@@ -150,10 +151,12 @@ async def open_parts(
     optimizer: bool = True,
     harness: TargetSection | None = None,
     tasks: TaskSet | None = None,
+    guard: Callable[[Purse], Purse] | None = None,
 ) -> AsyncIterator[Parts]:
     """Open everything for one verb.
 
-    `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set.
+    `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set; `guard` puts another
+    purse around the one of `[budget]`.
     """
     target = harness or config.target
     if tasks is None:
@@ -171,6 +174,7 @@ async def open_parts(
         models = models_of(config, target, optimizer=optimizer)
         budget = config.budget if optimizer else day_alone(config.budget)
         purse = open_purse(budget, target, models, journal)
+        purse = guard(purse) if guard else purse
         choice = await _engine(config, target, tasks)
         sandbox = choice.sandbox if choice else None
         tasks = await in_own_images(tasks, sandbox, engine_address(), state / "images")
@@ -178,14 +182,17 @@ async def open_parts(
         await journal.abandon_attempts(await journal.unfinished_attempts())
         await close_stale_evaluations(journal)
         facts = await sandbox.facts() if sandbox else None
-        agent, canary = [await _harness(stack, target, one, sandbox, config) for one in (upstream, impatient(upstream))]
+        boxes = await _boxes(target, tasks, sandbox, config)
+        agent, canary = [
+            await _harness(stack, target, one, sandbox, config, boxes=boxes) for one in (upstream, impatient(upstream))
+        ]
         rollouts = Rollouts(
             agent,
             partial(score_task, context=Context(sandbox, scratch, limits_of(config), judge)),
             journal,
             attempts_folder=state / "attempts",
             workers=config.sandbox.workers,
-            settings=_settings(config, target, facts, judge),
+            settings=_settings(config, target, facts, judge, boxes),
             observer=observer,
             purse=purse,
         )
@@ -212,13 +219,13 @@ async def open_parts(
 
 
 def _settings(
-    config: Config, target: TargetSection, facts: EngineFacts | None, judge: ModelClient | None
+    config: Config, target: TargetSection, facts: EngineFacts | None, judge: ModelClient | None, boxes: Boxes | None
 ) -> AttemptSettings:
     return AttemptSettings(
         activation=target.activation,
         max_turns=target.max_turns,
         tries=config.train.attempt_tries,
-        image_digest=facts.image_digest if facts and target.harness != "chat" else "",
+        image_digest=facts.image_digest if facts and (target.harness != "chat" or boxes) else "",
         judge=f"{judge.provider}/{judge.model}" if judge else "",
     )
 
@@ -269,7 +276,7 @@ async def _simulated(stack: AsyncExitStack, target: TargetSection, config: Confi
 
 async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choice | None:
     """The engine, if anything needs one; refuses to show a real key to an engine that isolates nothing."""
-    if target.harness == "chat" and not any(map(needs_sandbox, tasks.tasks)):
+    if target.harness == "chat" and not any(needs_sandbox(task) or runs_scripts(task) for task in tasks.tasks):
         return None
     section = config.sandbox
     rootfs = rootfs_status(honed_home())
@@ -295,21 +302,35 @@ def owner_id(config: Config) -> str:
     return hashlib.sha256(str(state_folder(config).resolve()).encode()).hexdigest()[:12]
 
 
+async def _boxes(target: TargetSection, tasks: TaskSet, sandbox: Sandbox | None, config: Config) -> Boxes | None:
+    """Where a chat model's scripts run; None where it runs none."""
+    if sandbox is None or target.harness != "chat" or not any(map(runs_scripts, tasks.tasks)):
+        return None
+    return Boxes(sandbox, limits_of(config), await _programs(sandbox))
+
+
 async def _harness(
-    stack: AsyncExitStack, target: TargetSection, upstream: Upstream, sandbox: Sandbox | None, config: Config
+    stack: AsyncExitStack,
+    target: TargetSection,
+    upstream: Upstream,
+    sandbox: Sandbox | None,
+    config: Config,
+    *,
+    boxes: Boxes | None,
 ) -> Harness:
     price = price_from(target)
     if target.harness == "chat":
         client = make_client(upstream, target.model, price=price)
         stack.push_async_callback(client.close)
         host = urlsplit(upstream.base_url).hostname or ""
-        return ChatHarness(client, ChatSettings(host, target.max_output_tokens, target.temperature, caps=_caps(target)))
+        settings = ChatSettings(host, target.max_output_tokens, target.temperature, caps=_caps(target))
+        return ChatHarness(client, settings, boxes)
     assert sandbox is not None
     gateway = ModelGateway(state_folder(config) / "doors")
     stack.push_async_callback(gateway.close)
     kind: type[CodexHarness | ClaudeCodeHarness] = CodexHarness if target.harness == "codex" else ClaudeCodeHarness
     cli = find_cli(agents_folder(honed_home()), "codex" if target.harness == "codex" else "claude")
-    settings = CliSettings(
+    cli_settings = CliSettings(
         cli=replace(cli, version=await ask_version(cli)),
         policy=DoorPolicy(
             upstream=upstream,
@@ -321,7 +342,7 @@ async def _harness(
         limits=limits_of(config),
         mounts=await _programs(sandbox),
     )
-    return kind(sandbox, gateway, settings)
+    return kind(sandbox, gateway, cli_settings)
 
 
 def _caps(target: TargetSection) -> Caps:

@@ -1,25 +1,30 @@
-"""The chat harness: no sandbox; one completion with the skill in front of the system prompt.
+"""The chat harness: one completion with the skill in front of the system prompt.
 
-A task with an episode is a conversation instead: the episode's tools are the only ones.
+A task with an episode, or with tools for its files, is a conversation instead: those tools are the only ones, and a
+sandbox is opened only for scripts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
 
 from harnesses.chat_episode import Conversation
+from harnesses.chat_tools import Boxes, ToolWork
 from harnesses.classify import Verdict, provider_outcome
 from harnesses.episode import EpisodeOpener, EpisodeStatus
-from harnesses.harness import Assignment, Attempt
+from harnesses.file_tools import text_of
+from harnesses.harness import Assignment, Attempt, ChatTools
 from harnesses.images import images_of
 from harnesses.keep import told_skill, write_summary
 from harnesses.models.client import ChatMessage, Image, ModelClient, ModelReply, ModelRequest
 from harnesses.outcome import Outcome
+from harnesses.tool_room import LAST_WORD
+from harnesses.tool_room import SYSTEM as FILES_SYSTEM
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import encodable, one_line, shorten
 from harnesses.traces.trace import Message, Trace
@@ -49,9 +54,11 @@ class ChatSettings:
 class ChatHarness:
     """A `Harness` over a plain model."""
 
-    def __init__(self, client: ModelClient, settings: ChatSettings | None = None) -> None:
+    def __init__(self, client: ModelClient, settings: ChatSettings | None = None, boxes: Boxes | None = None) -> None:
+        """`boxes` is where scripts run; None: no task may need it."""
         self._client = client
         self._settings = settings or ChatSettings()
+        self._boxes = boxes
         self._log = structlog.get_logger(harness=self.name)
 
     @property
@@ -79,6 +86,8 @@ class ChatHarness:
         started = time.monotonic()
         if assignment.episode is not None:
             return await self._conversation(assignment, assignment.episode, started)
+        if assignment.tools is not None:
+            return await self._with_tools(assignment, assignment.tools, started)
         reply = None
         try:
             request = chat_request(assignment, self._settings)
@@ -99,19 +108,37 @@ class ChatHarness:
         return await self._attempt(assignment, (outcome, one_line(detail, 500)), trace, started)
 
     async def _conversation(self, assignment: Assignment, opener: EpisodeOpener, started: float) -> Attempt:
-        settings = self._settings
-        talk = Conversation(
-            self._client, caps=settings.caps, max_turns=assignment.max_turns, deadline_s=assignment.deadline_s
+        talk = self._talk(assignment, assignment.max_turns)
+        request = chat_request(assignment, self._settings, system=TOOLS_SYSTEM)
+        verdict = await self._told(assignment, talk.run(request, opener))
+        trace = talk.trace(verdict, skilled=assignment.skill is not None)
+        return await self._attempt(assignment, verdict, trace, started, episode=talk.status)
+
+    async def _with_tools(self, assignment: Assignment, tools: ChatTools, started: float) -> Attempt:
+        work = ToolWork(assignment, tools, self._boxes)
+        talk = self._talk(assignment, work.turns, last_word=LAST_WORD)
+        request = chat_request(assignment, self._settings, system=FILES_SYSTEM, shown=False)
+        verdict = await self._told(assignment, work.run(talk, request))
+        trace = talk.trace(verdict, skilled=assignment.skill is not None)
+        return await self._attempt(assignment, verdict, trace, started, work=work)
+
+    def _talk(self, assignment: Assignment, turns: int, *, last_word: str = "") -> Conversation:
+        return Conversation(
+            self._client,
+            caps=self._settings.caps,
+            max_turns=turns,
+            deadline_s=assignment.deadline_s,
+            last_word=last_word,
         )
+
+    async def _told(self, assignment: Assignment, running: Awaitable[Verdict]) -> Verdict:
         try:
-            outcome, detail = await talk.run(chat_request(assignment, settings, system=TOOLS_SYSTEM), opener)
+            outcome, detail = await running
         except Exception as error:
             # As in `run`: a fault of our own.
             self._log.exception("attempt_failed", attempt=assignment.attempt_id)
             outcome, detail = Outcome.BAD_REQUEST, f"honed failed ({type(error).__name__}): please report it"
-        verdict = (outcome, one_line(detail, 500))
-        trace = talk.trace(verdict, skilled=assignment.skill is not None)
-        return await self._attempt(assignment, verdict, trace, started, episode=talk.status)
+        return outcome, one_line(detail, 500)
 
     async def _attempt(
         self,
@@ -121,6 +148,7 @@ class ChatHarness:
         started: float,
         *,
         episode: EpisodeStatus | None = None,
+        work: ToolWork | None = None,
     ) -> Attempt:
         outcome, detail = verdict
         told = f"{outcome.value}{f' ({detail})' if detail else ''}"
@@ -129,6 +157,7 @@ class ChatHarness:
             outcome=told,
             harness=self.name,
             skill=told_skill(assignment.skill),
+            files=None if work is None else work.changed,
             limit=self._settings.summary_chars,
         )
         await asyncio.to_thread(write_summary, assignment.folder, self.name, summary)
@@ -138,19 +167,25 @@ class ChatHarness:
             detail=detail,
             trace=trace,
             summary=summary,
-            workspace=Collected({}),
+            workspace=Collected({}) if work is None else work.workspace,
             usage=trace.usage,
             wall_s=time.monotonic() - started,
+            engine=None if work is None else work.engine,
             episode=episode,
         )
 
 
-def chat_request(assignment: Assignment, settings: ChatSettings, *, system: str = SYSTEM) -> ModelRequest:
-    """What the model is asked: skill and house rule as system prompt, then the task with its text files and images."""
+def chat_request(
+    assignment: Assignment, settings: ChatSettings, *, system: str = SYSTEM, shown: bool = True
+) -> ModelRequest:
+    """What the model is asked: skill and house rule as system prompt, then the task with its text files and images.
+
+    `shown`: False leaves the text files to its tools.
+    """
     skill = assignment.skill
     system = system if skill is None else f"{encodable(skill.text).strip()}\n\n{system}"
     images = images_of(assignment.files)
-    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files, images))
+    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files, images) if shown else ())
     return ModelRequest(
         system=system,
         messages=(ChatMessage("user", prompt, images=tuple(images.values())),),
@@ -164,7 +199,7 @@ def _shown_files(files: Mapping[str, bytes], images: Mapping[str, Image]) -> lis
     shown: list[str] = []
     left = FILES_CHARS
     for path in sorted(files):
-        text = _text(files[path])
+        text = text_of(files[path])
         if path in images:
             number = list(images).index(path) + 1
             shown.append(f"\n\n<file path={path!r}>(image {number} of {len(images)} above)</file>")
@@ -177,15 +212,6 @@ def _shown_files(files: Mapping[str, bytes], images: Mapping[str, Image]) -> lis
             left -= len(text)
             shown.append(f"\n\n<file path={path!r}>\n{text}\n</file>")
     return shown
-
-
-def _text(data: bytes) -> str | None:
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
 
 
 def _verdict(reply: ModelReply) -> Verdict:

@@ -1,4 +1,4 @@
-"""A chat model in an episode: it calls the episode's tools until the episode is over, or it stops, or a bound is met.
+"""A chat model in a world: it calls the world's tools until the world is over, or it stops, or a bound is met.
 
 Bounds: turns, the attempt's caps (looked at before each request, so the last one may exceed them by one reply), and the
 deadline. A world that fails is a failure of ours, never a score of the model's.
@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from harnesses.classify import SILENT_S, Verdict, provider_outcome
-from harnesses.episode import Episode, EpisodeError, EpisodeOpener, EpisodeStatus
+from harnesses.episode import EpisodeError, EpisodeStatus, World, WorldOpener
 from harnesses.models.client import ChatMessage, ModelClient, ModelReply, ModelRequest, ToolAnswer, ToolUse
 from harnesses.outcome import Outcome
 from harnesses.traces.builder import ANSWER_CHARS, TraceBuilder
@@ -26,11 +26,14 @@ RESULT_CHARS = 20_000
 class Conversation:
     """One attempt's turns: what is known of them at any point, whatever ends them."""
 
-    def __init__(self, client: ModelClient, *, caps: Caps, max_turns: int, deadline_s: float) -> None:
+    def __init__(
+        self, client: ModelClient, *, caps: Caps, max_turns: int, deadline_s: float, last_word: str = ""
+    ) -> None:
         self._client = client
         self._caps = caps
         self._max_turns = max_turns
         self._deadline_s = deadline_s
+        self._last_word = last_word  # told where one turn is left
         self._asked_at: float | None = None
         self._events = TraceBuilder()
         self._last: ModelReply | None = None
@@ -38,14 +41,14 @@ class Conversation:
         self.usage = Usage()
         self.status: EpisodeStatus | None = None
 
-    async def run(self, request: ModelRequest, opener: EpisodeOpener) -> Verdict:
+    async def run(self, request: ModelRequest, opener: WorldOpener) -> Verdict:
         """All turns; raises only what is a fault of our own, and `CancelledError`."""
         try:
-            async with asyncio.timeout(self._deadline_s), opener() as episode:
+            async with asyncio.timeout(self._deadline_s), opener() as world:
                 try:
-                    return await self._converse(request, episode)
+                    return await self._converse(request, world)
                 finally:
-                    self.status = episode.status
+                    self.status = world.status
         except EpisodeError as error:
             self.status = None
             return Outcome.EPISODE_FAILED, str(error)
@@ -65,19 +68,21 @@ class Conversation:
             return Outcome.UNREACHABLE, f"{self._client.provider} had been silent for {silent:.0f} s at the deadline"
         return Outcome.AGENT_DEADLINE, "the agent was still at work at its deadline"
 
-    async def _converse(self, request: ModelRequest, episode: Episode) -> Verdict:
+    async def _converse(self, request: ModelRequest, world: World) -> Verdict:
         first = request.messages[-1]
-        opened = replace(first, content=f"{first.content}\n\n{encodable(episode.opening)}")
-        request = replace(request, messages=(*request.messages[:-1], opened), tools=episode.tools)
+        opened = replace(first, content=f"{first.content}\n\n{encodable(world.opening)}")
+        request = replace(request, messages=(*request.messages[:-1], opened), tools=world.tools)
         while self._turns < self._max_turns:
             if capped := self._capped():
                 return Outcome.AGENT_BUDGET, f"the attempt's cap was reached ({capped})"
             reply = await self._ask(request)
             if verdict := _stopped(reply):
                 return verdict
-            answers = [await self._answer(episode, use, number) for number, use in enumerate(reply.calls)]
-            if episode.status.over:
+            answers = [await self._answer(world, use, number) for number, use in enumerate(reply.calls)]
+            if world.status.over:
                 return Outcome.COMPLETED, ""
+            if self._last_word and self._turns == self._max_turns - 1:
+                answers[-1] = replace(answers[-1], text=f"{answers[-1].text}\n\n{self._last_word}")
             said = ChatMessage("assistant", encodable(reply.text), calls=reply.calls)
             told = ChatMessage("user", "", answers=tuple(answers))
             request = replace(request, messages=(*request.messages, said, told))
@@ -102,13 +107,13 @@ class Conversation:
         self._events.message(encodable(reply.text))
         return reply
 
-    async def _answer(self, episode: Episode, use: ToolUse, number: int) -> ToolAnswer:
+    async def _answer(self, world: World, use: ToolUse, number: int) -> ToolAnswer:
         key = f"{self._turns}.{number}"
         self._events.call(key, encodable(use.name)[:100], _shown(use))
         if use.arguments is None:
             text, ok = "The arguments are not a JSON object: nothing was done.", False
         else:
-            result = await episode.call(use.name, use.arguments)
+            result = await world.call(use.name, use.arguments)
             text, ok = shorten(encodable(result.text), RESULT_CHARS), result.ok
         self._events.result(key, text, ok=ok)
         return ToolAnswer(use.id, text or "(nothing)", ok)

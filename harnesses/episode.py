@@ -1,4 +1,4 @@
-"""The `Episode` protocol: a world outside the agent that answers what it does, one call at a time.
+"""The `World` protocol: something outside the agent that answers what it does, one call at a time; `Episode` is a game.
 
 Invariants: its state lives outside the sandbox and outside the model's context; an agent can only call its tools, which
 are few and fixed; whether it was won is what the episode says, never what the agent says.
@@ -50,8 +50,8 @@ class EpisodeStatus:
     """As the world counts them."""
 
 
-class Episode(Protocol):
-    """One running episode."""
+class World(Protocol):
+    """What a chat model acts in."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -68,9 +68,15 @@ class Episode(Protocol):
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """One call; raises `EpisodeError` if the world fails. After the end it answers that it is over."""
 
+
+class Episode(World, Protocol):
+    """One running game."""
+
     async def act(self, line: str) -> ToolResult:
         """The same as one line of text, as a command in a sandbox gives it."""
 
 
+WorldOpener = Callable[[], AbstractAsyncContextManager[World]]
+"""Opens a world, and ends it for good on leaving; entering raises `EpisodeError`."""
 EpisodeOpener = Callable[[], AbstractAsyncContextManager[Episode]]
 """Starts a fresh episode, and ends it for good on leaving; entering raises `EpisodeError`."""

@@ -13,6 +13,8 @@ from harnesses.traces.trace import Trace
 from sandboxes.gateway.policy import Usage
 from sandboxes.sandbox import Collected, EngineFacts, Limits, Root
 
+ToolSet = Literal["files", "python"]
+"""`files`: list, read and search the task's files; `python`: that, and run scripts on them in a sandbox."""
 Activation = Literal["explicit", "discovered"]
 """`explicit`: the prompt invokes the skill, so its body always reaches the model; `discovered`: the agent decides."""
 
@@ -30,6 +32,15 @@ class RenderedSkill:
     def text(self) -> str:
         """SKILL.md as text."""
         return self.files["SKILL.md"].decode("utf-8")
+
+
+@dataclass(frozen=True)
+class ChatTools:
+    """What a chat model may call while it works on a task; a CLI has tools of its own."""
+
+    name: ToolSet
+    turns: int = 24
+    """Replies of the model at most; `Assignment.max_turns` bounds them too."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +63,13 @@ class Assignment:
     seed: int | None = None
     """Passed to providers that take one (chat)."""
     root: Root | None = None
-    """The task's own image; None: the engine's. A chat model runs no command, and sees only `files`."""
+    """The task's own image; None: the engine's. A chat model without scripts sees only `files`."""
     limits: Callable[[Limits], Limits] | None = None
     """What the task makes of the configured limits; None: nothing."""
     episode: EpisodeOpener | None = None
     """The world that the agent acts in, step by step; None: the task is its prompt and files."""
+    tools: ChatTools | None = None
+    """What a chat model may do with `files`; None: they are shown in its one request. Not together with `episode`."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ class Attempt:
     versions: Mapping[str, str] = field(default_factory=dict)
     """CLI or SDK name to version."""
     engine: EngineFacts | None = None
-    """None for the chat harness: it runs no command."""
+    """None where no command was run: a chat model without scripts."""
     episode: EpisodeStatus | None = None
     """How the episode stood at the end; None: there was none, or it did not start."""
 

@@ -27,7 +27,6 @@ from daemon.tasks.benchmarks.catalogue import BENCHMARKS, benchmark
 from daemon.tasks.benchmarks.places import data_folder
 from daemon.tasks.task import Split, TaskError
 from daemon.wiring import Parts, open_parts
-from harnesses.chat import FILE_CHARS
 from sandboxes.gateway.policy import Provider
 from skills_repo.skill import Skill, read_folder
 from skills_repo.validate import validate
@@ -147,8 +146,8 @@ async def _bench(output: Output, name: str, where: _Where, how: _How, file: Path
         config = config.model_copy(update={"sandbox": config.sandbox.model_copy(update={"workers": how.workers})})
     found = await asyncio.to_thread(where.open, name)
     tasks = limited(found.tasks, how.split, how.limit)
-    chosen = _chosen(found, tasks.open_test() if how.split == "test" else tasks.split(how.split), how)
-    for line in _notes(found, chosen, how):
+    _need(found, tasks.open_test() if how.split == "test" else tasks.split(how.split), how.split)
+    for line in _notes(found, how):
         output.warn(line)
     async with open_parts(config, progress(output), optimizer=False, harness=target, tasks=tasks) as parts:
         for line in parts.loud:
@@ -185,17 +184,16 @@ def _skill(asked: str, initial: Path) -> Skill | None:
     return skill
 
 
-def _chosen(found: BenchSet, tasks: Sequence[Task], how: _How) -> Sequence[Task]:
-    """The tasks of the split; raises `TaskError` if none of it is here."""
+def _need(found: BenchSet, tasks: Sequence[Task], split: Split) -> None:
+    """Raise `TaskError` if none of the split is here."""
     if not tasks:
-        sizes = ", ".join(f"{split} {size['tasks']} of {size['listed']}" for split, size in found.sizes().items())
+        sizes = ", ".join(f"{name} {size['tasks']} of {size['listed']}" for name, size in found.sizes().items())
         raise TaskError(
-            f"{found.folder}: no task of split {how.split} is here ({sizes}): choose another --split, or get more data"
+            f"{found.folder}: no task of split {split} is here ({sizes}): choose another --split, or get more data"
         )
-    return tasks
 
 
-def _notes(found: BenchSet, tasks: Sequence[Task], how: _How) -> list[str]:
+def _notes(found: BenchSet, how: _How) -> list[str]:
     """What a reader of the figure must know before it is paid for."""
     notes = [f"left out: {left.id}: {left.why}" for left in found.left_out_of(how.split)]
     size = found.sizes()[how.split]
@@ -203,15 +201,4 @@ def _notes(found: BenchSet, tasks: Sequence[Task], how: _How) -> list[str]:
     missing = size["listed"] - here
     if missing > 0:
         notes.append(f"{missing} of the {size['listed']} {how.split} items are not here: this is a part of the split")
-    if how.harness == "chat":
-        cut = sum(any(path.stat().st_size > FILE_CHARS for path in _texts(task)) for task in tasks)
-        if cut:
-            notes.append(
-                f"{cut} of {len(tasks)} tasks have documents longer than a chat model is shown ({FILE_CHARS} "
-                "characters, both ends): --harness codex or claude-code reads them whole"
-            )
     return notes
-
-
-def _texts(task: Task) -> list[Path]:
-    return [path for path in task.files.values() if path.suffix in (".txt", ".md", ".csv")]

@@ -16,6 +16,7 @@ from daemon.demo.household_player import next_command
 from daemon.demo.planner import command
 from daemon.demo.rules import read_habits
 from daemon.demo.skill_reading import delivered_skill, listed_skill, opens_skill
+from daemon.demo.tool_player import work_with_tools
 from daemon.demo.wordings import OUTPUT, read_request
 
 _RUNNING = re.compile(r"Process running with session ID (\d+)")
@@ -30,9 +31,15 @@ def act(conversation: Conversation) -> Reply:
         return Reply(answer_question(conversation))
     if conversation.tools == {"act"}:
         return _play(conversation)
+    if "read_file" in conversation.tools:
+        return work_with_tools(conversation)
     if not ({"exec_command", "Bash"} & conversation.tools):
         return Reply("I have no tool to run commands with.")
-    prompt = "\n".join(conversation.texts)
+    return _act_by_shell(conversation, "\n".join(conversation.texts))
+
+
+def _act_by_shell(conversation: Conversation, prompt: str) -> Reply:
+    """The next turn of a CLI."""
     if "Act by running `act COMMAND`" in prompt:
         return _play_by_shell(conversation, prompt)
     page = page_asked(prompt)

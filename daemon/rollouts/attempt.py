@@ -170,6 +170,7 @@ class Attempts:
             root=task.root,
             limits=partial(limits_for, task) if task.environment else None,
             episode=episode_of(task),
+            tools=task.tools,
         )
 
     async def _wait(self, number: int) -> None:

@@ -26,7 +26,7 @@ from daemon.setup.engine import find_docker
 from daemon.setup.home import honed_home
 from daemon.setup.machine import Machine, ThisMachine
 from daemon.tasks.scorers.registry import needs_sandbox
-from daemon.tasks.task import TaskSet
+from daemon.tasks.task import TaskSet, runs_scripts
 from daemon.wiring import is_simulated
 from sandboxes.image import SANDBOX_IMAGE
 from sandboxes.sandbox import MIB
@@ -87,10 +87,10 @@ async def _machine_rows(
 
 
 def needs_box(config: Config | None, tasks: TaskSet | None) -> bool:
-    """True if anything runs in a box: an agent's CLI, or a scorer's commands."""
+    """True if anything runs in a box: an agent's CLI, a chat model's scripts, or a scorer's commands."""
     if config is None or config.target.harness != "chat":
         return True
-    return tasks is not None and any(map(needs_sandbox, tasks.tasks))
+    return tasks is not None and any(needs_sandbox(task) or runs_scripts(task) for task in tasks.tasks)
 
 
 async def _job_rows(config: Config, *, online: bool) -> tuple[list[Check], TaskSet | None]:

@@ -29,6 +29,7 @@ def task_digest(task: Task, *, scorer_version: int) -> str:
             "timeout_s": task.timeout_s,
             "verifier_timeout_s": task.verifier_timeout_s,
             **_environment(task.environment),
+            **({"tools": [task.tools.name, task.tools.turns]} if task.tools else {}),
         }
     )
 

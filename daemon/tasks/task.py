@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from harnesses.harness import ChatTools
 from sandboxes.sandbox import Limits, Root
 
 Split = Literal["train", "selection", "test"]
@@ -76,6 +77,8 @@ class Task:
     protect: bool = False
     timeout_s: float = 600.0
     verifier_timeout_s: float = 120.0
+    tools: ChatTools | None = None
+    """What a chat model may do with the files; None: they are shown to it. A CLI has its own tools."""
     solution: Mapping[str, Path] = field(default_factory=dict)
     """`solve.sh` and what it needs, or else what a right agent leaves in the workspace, by path.
 
@@ -96,6 +99,11 @@ class Task:
     def file_bytes(self) -> dict[str, bytes]:
         """The files for the workspace."""
         return {path: source.read_bytes() for path, source in sorted(self.files.items())}
+
+
+def runs_scripts(task: Task) -> bool:
+    """A chat model runs scripts on the task: it needs a box then."""
+    return task.tools is not None and task.tools.name == "python"
 
 
 def limits_for(task: Task, limits: Limits) -> Limits:

@@ -14,8 +14,11 @@ from typing import Any
 
 from daemon.tasks.benchmarks.benchmark import Benchmark, Items, Reader, Unscorable, text_of
 from daemon.tasks.task import ScorerSpec, Task, TaskError
+from harnesses.harness import ChatTools
 
 DOCUMENTS = "treasury_bulletins"
+TOOLS = ChatTools("files", turns=24)
+"""Bulletins are far longer than what a model could be shown; 24 turns, as the method's authors give."""
 PROMPT = """\
 Answer the question from the Treasury Bulletin text{s} in this folder: {files}.
 
@@ -56,6 +59,7 @@ def _task(folder: Path, row: Mapping[str, Any], name: str) -> Task:
         answer=answer,
         group=str(row.get("difficulty") or row.get("category") or "")[:200],
         timeout_s=900.0,
+        tools=TOOLS,
     )
 
 

@@ -15,8 +15,11 @@ from daemon.tasks.benchmarks.benchmark import Benchmark, Items, Reader, Unscorab
 from daemon.tasks.benchmarks.reading import json_rows
 from daemon.tasks.scorers.ranges import parse_ranges
 from daemon.tasks.task import ScorerSpec, Task
+from harnesses.harness import ChatTools
 
 INPUT, OUTPUT = "input.xlsx", "output.xlsx"
+TOOLS = ChatTools("python", turns=30)
+"""As the method's authors give a chat model: scripts of its own, in 30 turns."""
 _DOES_NOTHING = "the untouched workbook scores 1 already: its answer cells are read where nothing changes"
 _EXCLUDED = "its authors say to leave it out"
 KNOWN_BAD = {
@@ -74,6 +77,7 @@ def _task(root: Path, row: Mapping[str, Any], name: str) -> Task:
         group=kind[:200],
         timeout_s=900.0,
         verifier_timeout_s=300.0,
+        tools=TOOLS,
     )
 
 
@@ -94,5 +98,4 @@ SPREADSHEETBENCH = Benchmark(
     metric="hard",
     source="https://huggingface.co/datasets/KAKA22/SpreadsheetBench (spreadsheetbench_verified_400.tar.gz)",
     licence="CC BY-SA 4.0",
-    harnesses=("codex", "claude-code"),
 )

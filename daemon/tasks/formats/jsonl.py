@@ -1,6 +1,6 @@
 """`tasks.jsonl`: one task a line, as a JSON object.
 
-Keys: id, prompt, scorer, files, answer, tests, solution, split, group, weight, protect, timeout_s,
+Keys: id, prompt, scorer, files, answer, tests, solution, tools, split, group, weight, protect, timeout_s,
 verifier_timeout_s. Every error names file, line and key. A byte-order mark, CRLF line ends and blank lines are
 tolerated. Lines are read one by one and may be read again from their place, so a set's size is bounded by the disk,
 not by memory.
@@ -20,6 +20,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 from daemon.tasks.formats.found import Found, Span, attempt
 from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
 from daemon.tasks.task import MAX_WEIGHT, SOLVE, ScorerSpec, Split, Task, TaskError
+from harnesses.harness import ChatTools, ToolSet
+from harnesses.traces.text import one_line
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -44,6 +46,20 @@ Files = Annotated[dict[str, str], BeforeValidator(_mapping)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 86_400, allow_inf_nan=False)]
 
 
+class ToolsRow(BaseModel):
+    """`tools` of a line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: ToolSet
+    turns: int = Field(default=ChatTools.turns, ge=1, le=1000)
+
+
+def _tools(value: Any) -> Any:
+    """A name alone stands for the tools of that name with the usual number of turns."""
+    return {"name": value} if isinstance(value, str) else value
+
+
 class Row(BaseModel):
     """One line, before its files are looked for."""
 
@@ -56,6 +72,7 @@ class Row(BaseModel):
     answer: JsonValue = None
     tests: Files = Field(default_factory=dict)
     solution: str | Files = Field(default_factory=dict)
+    tools: Annotated[ToolsRow | None, BeforeValidator(_tools)] = None
     split: Split | None = None
     group: str = Field(default="", max_length=200)
     weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
@@ -142,11 +159,12 @@ def _first(error: ValidationError) -> str:
     """The first of pydantic's complaints as one line with key and remedy."""
     errors = error.errors(include_url=False)
     first = errors[0]
-    key = ".".join(str(part) for part in first["loc"])
+    key = one_line(".".join(str(part) for part in first["loc"]), 200)
     text = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        text = f"unknown key: use {', '.join(Row.model_fields)}"
-    elif first["type"] == "missing":
+        known = ToolsRow.model_fields if first["loc"][0] == "tools" else Row.model_fields
+        text = f"unknown key: use {', '.join(known)}"
+    elif first["type"] == "missing" and len(first["loc"]) == 1:
         text = "is missing: every task needs id, prompt and scorer"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{key}: {text}{more}"
@@ -178,7 +196,16 @@ def _task(where: str, folder: Path, row: Row) -> Task:
         protect=row.protect,
         timeout_s=row.timeout_s,
         verifier_timeout_s=row.verifier_timeout_s,
+        tools=_chat_tools(where, row),
     )
+
+
+def _chat_tools(where: str, row: Row) -> ChatTools | None:
+    if row.tools is None:
+        return None
+    if row.tools.name == "files" and not row.files:
+        raise TaskError(f"{where}: tools: the task has no files to use them on: add files, or leave tools out")
+    return ChatTools(row.tools.name, row.tools.turns)
 
 
 def _finite(value: Any) -> bool:

@@ -15,18 +15,20 @@ from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import AttemptKey, RunRecord
 from daemon.journal.sqlite import SqliteJournal
 from daemon.rollouts.progress import Silent
+from daemon.setup.doctor import needs_box
 from daemon.wiring import (
     close_stale_evaluations,
     is_simulated,
     limits_of,
     open_parts,
+    open_tasks,
     owner_id,
     price_from,
     upstream_of,
 )
 from sandboxes.gateway.policy import Price
-from sandboxes.sandbox import MIB
-from tests.support.projects import chat_project, demo_project
+from sandboxes.sandbox import MIB, SandboxError
+from tests.support.projects import chat_project, demo_project, greeting_tasks
 
 
 def section(**changes: object) -> ModelSection:
@@ -157,6 +159,27 @@ async def test_what_a_dead_process_left_unfinished_is_free_again(tmp_path: Path)
     async with open_parts(project, Silent(), optimizer=False) as parts:
         assert await parts.journal.unfinished_attempts() == ()
         assert parts.optimizer is None
+
+
+async def test_scripts_of_a_chat_model_run_in_the_engine_whose_image_is_part_of_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_API_KEY", "sk-0123456789abcdef")
+    monkeypatch.setenv("HONED_HOME", str(tmp_path / "home"))
+    toml = '[sandbox]\nengine = "process"\n'
+    for number, tools in enumerate(("python", None)):
+        rows = [{**row, "tools": tools} for row in greeting_tasks()]
+        project = chat_project(tmp_path / str(number), "http://127.0.0.1:9/v1", toml=toml, tasks=rows)
+        config = load_config(project / "honed.toml")
+        assert needs_box(config, open_tasks(config)) == (tools is not None)
+        if tools is not None:
+            with pytest.raises(SandboxError, match="protects nothing"):
+                async with open_parts(config, Silent()):
+                    pass
+        unprotected = config.sandbox.model_copy(update={"allow_unsandboxed": True})
+        async with open_parts(config.model_copy(update={"sandbox": unprotected}), Silent()) as parts:
+            assert (parts.sandbox is not None) == (tools is not None)
+            assert parts.rollouts.settings["image"] == ("host" if tools else "")
 
 
 RUBRIC = {"name": "rubric", "criteria": [{"name": "polite", "text": "The answer is polite."}]}

@@ -22,7 +22,7 @@ from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.scorers.scorer import JudgedScore, Result, VerifierError
 from daemon.tasks.task import Score, Task
-from harnesses.harness import Assignment, Attempt
+from harnesses.harness import Assignment, Attempt, ChatTools
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import Usage
 from tests.support.optimizer import Heard, WorldHarness, make_skill, make_task, no_wait, verify
@@ -56,6 +56,21 @@ async def test_results_come_by_task_id_whoever_ends_first(tmp_path: Path) -> Non
         bench = await Bench(tmp_path, WorldHarness(chaos=random.Random(seed)), workers=4).open()
         results = await bench.score(TASKS[::-1])
         assert [result.task_id for result in results] == [task.id for task in TASKS]
+
+
+async def test_the_tools_of_a_task_reach_the_harness(tmp_path: Path) -> None:
+    class Asking(WorldHarness):
+        given: ChatTools | None = None
+
+        async def run(self, assignment: Assignment) -> Attempt:
+            self.given = assignment.tools
+            return await super().run(assignment)
+
+    tools = ChatTools("files", turns=7)
+    bench = await Bench(tmp_path, Asking()).open()
+    await bench.score([replace(TASKS[0], tools=tools)])
+    assert isinstance(bench.harness, Asking)
+    assert bench.harness.given is tools
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from daemon.tasks.formats.jsonl import Row
 from daemon.tasks.task import Task, TaskError
+from harnesses.harness import ChatTools
 from tests.support.tasks import GOLDEN, read_jsonl, row, write_rows
 
 
@@ -49,6 +50,36 @@ def test_all_keys_are_carried(tmp_path: Path) -> None:
     assert {path: source.name for path, source in task.tests.items()} == {"gold.txt": "gold.txt"}
     assert task.split is None
     assert (task.solution, task.reply) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "tools"),
+    [
+        ("files", ChatTools("files", 24)),
+        ("python", ChatTools("python", 24)),
+        ({"name": "python", "turns": 30}, ChatTools("python", 30)),
+        (None, None),
+    ],
+)
+def test_tools_are_a_name_or_a_name_with_turns(given: object, tools: ChatTools | None, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("in")
+    assert read_one(tmp_path, files=["in.txt"], tools=given).tools == tools
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("shell", "tools.name: Input should be 'files' or 'python'"),
+        ({"name": "files", "turns": 0}, "tools.turns: "),
+        ({"name": "files", "turns": True}, "tools.turns: "),
+        ({"turns": 5}, "tools.name: Field required"),
+        ({"name": "files", "steps": 5}, "tools.steps: unknown key: use name, turns"),
+        (["files"], "tools: "),
+        ("files", "tools: the task has no files to use them on"),
+    ],
+)
+def test_tools_that_are_none_are_refused(given: object, said: str, tmp_path: Path) -> None:
+    assert said in refusal(tmp_path, json.dumps(row("a", tools=given)))
 
 
 @pytest.mark.parametrize(

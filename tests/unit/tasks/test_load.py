@@ -10,6 +10,7 @@ import pytest
 from daemon.tasks.digest import task_digest, work_digest
 from daemon.tasks.load import load_tasks
 from daemon.tasks.task import ScorerSpec, SealedError, Task, TaskError
+from harnesses.harness import ChatTools
 from tests.support.tasks import GOLDEN, row, task_for, write_rows
 
 
@@ -119,6 +120,9 @@ def test_the_digest_names_what_decides_a_result(tmp_path: Path) -> None:
         replace(task, scorer=ScorerSpec("token_f1")),
         replace(task, scorer=ScorerSpec("exact_match", {"fallback": "all"})),
         replace(task, timeout_s=1.0),
+        replace(task, tools=ChatTools("files")),
+        replace(task, tools=ChatTools("python")),
+        replace(task, tools=ChatTools("python", turns=30)),
     ]
     digests = {task_digest(one, scorer_version=1) for one in (task, *changed)}
     assert len(digests | {task_digest(task, scorer_version=2)}) == len(changed) + 2

@@ -1,6 +1,6 @@
 """Renders progress on stderr: lines for a person who waits, log lines for a machine.
 
-The canonical log line of an attempt is the rollouts' own, so the machine's observer leaves attempts out.
+The canonical log line of an attempt is the rollouts' own, those of steps and runs are `telling/canonical.py`'s.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from daemon.rollouts.progress import (
     SlowUpdateDecided,
     StepDecided,
 )
+from daemon.telling.canonical import Canonical
 
 if TYPE_CHECKING:
     from daemon.cli.output import Output
@@ -41,11 +42,15 @@ def progress(output: Output) -> Observer:
 
 
 class ProgressLog:
-    """An `Observer` that logs phases and decisions."""
+    """An `Observer` that logs phases, and each step and run in one line."""
+
+    def __init__(self) -> None:
+        self._canonical = Canonical()
 
     def notify(self, event: Event) -> None:
-        """Log it, unless it is an attempt's."""
-        if not isinstance(event, AttemptStarted | AttemptFinished):
+        """Log it, if it deserves a line."""
+        self._canonical.notify(event)
+        if isinstance(event, RunStarted | PhaseStarted):
             log.info(type(event).__name__, **asdict(event))
 
 

@@ -224,7 +224,8 @@ class _Loop:
         found = await self._find(plan.step, "step", StepDecision)
         decision = found or await self._keep("step", await self._decide(plan, state))
         candidate = await self._commit(state, decision, limits_of(self._training.knobs, decision.budget))
-        self._say(_decided(decision, len(self._plans), replayed=found is not None))
+        commits = self._commits.get((plan.step, "step"), ())
+        self._say(replace(_decided(decision, len(self._plans), replayed=found is not None), commits=commits))
         return state.after_step(decision, candidate)
 
     async def _epoch_end(self, plan: StepPlan, state: State) -> State:
@@ -239,7 +240,8 @@ class _Loop:
                 if slow is None:
                     await self._keep("slow_update", made.slow_update)
                 candidate = await self._commit(state, made.slow_update, self._training.knobs.slow_update_limits)
-                self._say(_slow_update_decided(made.slow_update, replayed=slow is not None))
+                commits = self._commits.get((plan.step, "slow_update"), ())
+                self._say(replace(_slow_update_decided(made.slow_update, replayed=slow is not None), commits=commits))
                 state = state.after_slow_update(made.slow_update, candidate)
             if made.meta_skill is not None:
                 if notes is None:

@@ -77,6 +77,8 @@ class StepDecided:
     """Edits in the candidate."""
     replayed: bool
     """Decided before a restart and read back."""
+    commits: tuple[str, ...] = ()
+    """What an accepted one became."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class SlowUpdateDecided:
     before: float | None
     after: float | None
     replayed: bool
+    commits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,7 @@ async def test_the_run_is_told_from_beginning_to_end(tmp_path: Path) -> None:
     assert phases == ["baseline", "rollout", "merge", "rank", "gate", "commit", "report", "test"]
     [decided] = [event for event in heard.events if isinstance(event, StepDecided)]
     assert (decided.outcome, decided.before, decided.after, decided.edits) == ("accepted", 0.0, 1.0, 2)
+    assert decided.commits == report.commits
 
 
 async def test_costs_are_summed_for_target_and_optimizer(tmp_path: Path) -> None:

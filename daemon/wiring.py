@@ -53,8 +53,10 @@ from harnesses.codex import CodexHarness
 from harnesses.harness import Harness
 from harnesses.models.client import ModelClient
 from harnesses.models.factory import make_client
+from harnesses.models.heard import HeardClient
 from harnesses.models.prices import price_of
 from sandboxes.choose import Choice, choose_engine
+from sandboxes.gateway.heard import Heard, unheard
 from sandboxes.gateway.policy import Caps, DoorPolicy, Price, Upstream
 from sandboxes.gateway.proxy import ModelGateway
 from sandboxes.image.recipe import SANDBOX_IMAGE
@@ -152,11 +154,12 @@ async def open_parts(
     harness: TargetSection | None = None,
     tasks: TaskSet | None = None,
     guard: Callable[[Purse], Purse] | None = None,
+    heard: Heard = unheard,
 ) -> AsyncIterator[Parts]:
     """Open everything for one verb.
 
-    `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set; `guard` puts another
-    purse around the one of `[budget]`.
+    `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set; `guard` puts
+    another purse around the one of `[budget]`; `heard` is told of each request to a provider that has ended.
     """
     target = harness or config.target
     if tasks is None:
@@ -169,8 +172,9 @@ async def open_parts(
         stack.push_async_callback(journal.close)
         simulated = await _simulated(stack, target, config)
         upstream = upstream_of(target, simulated)
-        judge = _judge(stack, config, tasks, simulated)
-        clients = [_client(stack, config.optimizer, simulated, hasty=hasty) for hasty in (False, True) if optimizer]
+        ask = partial(_client, stack, simulated=simulated, heard=heard)
+        judge = _judge(ask, config, tasks)
+        clients = [ask(config.optimizer, hasty=hasty) for hasty in (False, True) if optimizer]
         models = models_of(config, target, optimizer=optimizer)
         budget = config.budget if optimizer else day_alone(config.budget)
         purse = open_purse(budget, target, models, journal)
@@ -184,7 +188,8 @@ async def open_parts(
         facts = await sandbox.facts() if sandbox else None
         boxes = await _boxes(target, tasks, sandbox, config)
         agent, canary = [
-            await _harness(stack, target, one, sandbox, config, boxes=boxes) for one in (upstream, impatient(upstream))
+            await _harness(stack, target, one, sandbox, config, boxes=boxes, heard=heard)
+            for one in (upstream, impatient(upstream))
         ]
         rollouts = Rollouts(
             agent,
@@ -247,24 +252,27 @@ def _lay_state(state: Path) -> Path:
 
 
 def _client(
-    stack: AsyncExitStack, section: ModelSection, simulated: SimulatedModel | None, *, hasty: bool
+    stack: AsyncExitStack,
+    section: ModelSection,
+    *,
+    simulated: SimulatedModel | None,
+    heard: Heard,
+    hasty: bool = False,
 ) -> ModelClient:
     upstream = upstream_of(section, simulated)
     client = make_client(impatient(upstream) if hasty else upstream, section.model, price=price_from(section))
     stack.push_async_callback(client.close)
-    return client
+    return HeardClient(client, heard)
 
 
-def _judge(
-    stack: AsyncExitStack, config: Config, tasks: TaskSet, simulated: SimulatedModel | None
-) -> ModelClient | None:
+def _judge(ask: Callable[[ModelSection], ModelClient], config: Config, tasks: TaskSet) -> ModelClient | None:
     """The model that judges rubrics, where a task has one; raises `ConfigError` if none is named then."""
     if not any(map(needs_judge, tasks.tasks)):
         return None
     if config.judge is None:
         msg = f"{config.file}: [judge] is missing, and a task has a rubric: add the section with provider and model"
         raise ConfigError(msg)
-    return _client(stack, config.judge, simulated, hasty=False)
+    return ask(config.judge)
 
 
 async def _simulated(stack: AsyncExitStack, target: TargetSection, config: Config) -> SimulatedModel | None:
@@ -317,16 +325,17 @@ async def _harness(
     config: Config,
     *,
     boxes: Boxes | None,
+    heard: Heard,
 ) -> Harness:
     price = price_from(target)
     if target.harness == "chat":
-        client = make_client(upstream, target.model, price=price)
+        client = HeardClient(make_client(upstream, target.model, price=price), heard)
         stack.push_async_callback(client.close)
         host = urlsplit(upstream.base_url).hostname or ""
         settings = ChatSettings(host, target.max_output_tokens, target.temperature, caps=_caps(target))
         return ChatHarness(client, settings, boxes)
     assert sandbox is not None
-    gateway = ModelGateway(state_folder(config) / "doors")
+    gateway = ModelGateway(state_folder(config) / "doors", heard=heard)
     stack.push_async_callback(gateway.close)
     kind: type[CodexHarness | ClaudeCodeHarness] = CodexHarness if target.harness == "codex" else ClaudeCodeHarness
     cli = find_cli(agents_folder(honed_home()), "codex" if target.harness == "codex" else "claude")

@@ -17,6 +17,7 @@ from aiohttp import web
 from sandboxes.gateway.cleaning import clean
 from sandboxes.gateway.dialects import Dialect, Refusal, error_json, final_status, route
 from sandboxes.gateway.headers import presents
+from sandboxes.gateway.heard import Answered, Heard, unheard
 from sandboxes.gateway.ledger import Ledger, Reserve
 from sandboxes.gateway.listener import Listener
 from sandboxes.gateway.policy import DoorPolicy, Provider, ProviderFailure, Tally
@@ -31,9 +32,10 @@ log = structlog.get_logger(__name__)
 class ModelDoor:
     """A `Door` onto a real provider. Made by `ModelGateway.open`."""
 
-    def __init__(self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient) -> None:
+    def __init__(self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient, heard: Heard = unheard) -> None:
         self._attempt_id = attempt_id
         self._policy = policy
+        self._heard = heard
         self._ledger = Ledger(policy)
         self._relay = Relay(policy, self._ledger, client)
         self._token = f"honed-dummy-{secrets.token_hex(16)}"
@@ -86,7 +88,9 @@ class ModelDoor:
         except Exception as error:  # a fault of ours must not look like the agent's, nor be retried
             return self._our_fault(error, note)
         finally:
-            self._log(request, note, time.monotonic() - started)
+            seconds = time.monotonic() - started
+            self._log(request, note, seconds)
+            self._tell(note, seconds)
 
     async def _serve(self, request: web.BaseRequest, note: Note) -> web.StreamResponse:
         if request.method == "HEAD" and request.path == "/api/hello":
@@ -139,6 +143,19 @@ class ModelDoor:
         status = final_status(provider)
         body = error_json(provider, line, code="honed_fault", status=status)
         return web.json_response(body, status=status, headers={"x-should-retry": "false"})
+
+    def _tell(self, note: Note, seconds: float) -> None:
+        """Tell of a request that a provider was asked."""
+        if note.failure is not None:
+            outcome = note.failure.value
+        elif note.status is not None:
+            outcome = "ok"
+        elif note.usage.tokens:
+            outcome = "cut"
+        else:
+            return
+        provider = self._policy.upstream.provider
+        self._heard(Answered(provider, self._policy.model, outcome, seconds, note.usage, note.retries))
 
     def _log(self, request: web.BaseRequest, note: Note, seconds: float) -> None:
         log.debug(

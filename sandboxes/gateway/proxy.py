@@ -14,6 +14,7 @@ import structlog
 
 from sandboxes.gateway.door import ModelDoor
 from sandboxes.gateway.failures import host_of
+from sandboxes.gateway.heard import Heard, unheard
 from sandboxes.gateway.listener import remove_dead
 from sandboxes.gateway.tls import trusted
 from sandboxes.gateway.upstream import UpstreamClient, Waits
@@ -31,12 +32,16 @@ CONCURRENCY = 16
 class ModelGateway:
     """A `Gateway`. Used from one event loop."""
 
-    def __init__(self, sockets: Path, *, waits: Waits | None = None, concurrency: int = CONCURRENCY) -> None:
+    def __init__(
+        self, sockets: Path, *, waits: Waits | None = None, concurrency: int = CONCURRENCY, heard: Heard = unheard
+    ) -> None:
         """Nothing is opened yet.
 
         `sockets`: folder for the doors' sockets, this gateway's own. `concurrency`: requests under way at once at one
         provider, over all doors. `waits`: clock, sleep and jitter, injectable for tests.
+        `heard` is told of each request that has ended.
         """
+        self._heard = heard
         self._sockets = sockets
         self._waits = waits or Waits(rng=random.Random())  # noqa: S311 - jitter, no secret
         self._concurrency = concurrency
@@ -53,7 +58,7 @@ class ModelGateway:
                 if dead:
                     log.info("removed dead gateway sockets", doors=dead)
                 self._session = self._connect()
-        door = _Door(attempt_id, policy, self._client(policy), self._doors)
+        door = _Door(attempt_id, policy, self._client(policy), self._heard, self._doors)
         self._doors.add(door)
         try:
             await door.listen(self._sockets)
@@ -89,8 +94,10 @@ class ModelGateway:
 class _Door(ModelDoor):
     """A door that takes itself off the gateway's list."""
 
-    def __init__(self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient, doors: set[_Door]) -> None:
-        super().__init__(attempt_id, policy, client)
+    def __init__(
+        self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient, heard: Heard, doors: set[_Door]
+    ) -> None:
+        super().__init__(attempt_id, policy, client, heard)
         self._doors = doors
 
     async def close(self) -> Tally:

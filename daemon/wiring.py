@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,9 +26,10 @@ from daemon.demo.server import SimulatedModel
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
-from daemon.optimizer.scoring_run import trains
 from daemon.places import open_history, state_folder
 from daemon.preflight import impatient
+from daemon.recovery.hand import recover
+from daemon.recovery.look import Place
 from daemon.redaction import register_secret
 from daemon.rollouts.attempt import AttemptSettings
 from daemon.rollouts.progress import Observer
@@ -182,9 +182,8 @@ async def open_parts(
         choice = await _engine(config, target, tasks)
         sandbox = choice.sandbox if choice else None
         tasks = await in_own_images(tasks, sandbox, engine_address(), state / "images")
-        swept = await sandbox.sweep() if sandbox else ()
-        await journal.abandon_attempts(await journal.unfinished_attempts())
-        await close_stale_evaluations(journal)
+        history = open_history(config)
+        recovered = await recover(Place(state, journal, sandbox, history, config.skill.path))
         facts = await sandbox.facts() if sandbox else None
         boxes = await _boxes(target, tasks, sandbox, config)
         agent, canary = [
@@ -200,12 +199,13 @@ async def open_parts(
             settings=_settings(config, target, facts, judge, boxes),
             observer=observer,
             purse=purse,
+            salvage=recovered.salvage,
         )
         loud = choice.reasons if choice else ()
         yield Parts(
             config=config,
             tasks=tasks,
-            history=open_history(config),
+            history=history,
             journal=journal,
             harness=agent,
             rollouts=rollouts,
@@ -218,7 +218,7 @@ async def open_parts(
             sandbox=sandbox,
             engine=facts,
             state=state,
-            swept=swept,
+            swept=tuple(recovered.removed),
             loud=loud,
         )
 
@@ -235,18 +235,10 @@ def _settings(
     )
 
 
-async def close_stale_evaluations(journal: Journal) -> None:
-    """End what a killed `honed eval` or `calibrate` left open: nobody goes on with it, and the lock says none runs."""
-    for run in await journal.find_runs():
-        if run.state == "open" and not trains(run):
-            await journal.end_run(run.run_id, "failed")
-
-
 def _lay_state(state: Path) -> Path:
-    """Keep the state folder out of git; returns its scratch folder, without what a dead process left in it."""
+    """Keep the state folder out of git; returns its scratch folder."""
     state.joinpath(".gitignore").write_text("*\n", encoding="utf-8")
     scratch = state / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(exist_ok=True)
     return scratch
 

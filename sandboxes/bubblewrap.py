@@ -22,7 +22,7 @@ from sandboxes.bubblewrap_run import BubblewrapRun, Setup
 from sandboxes.cgroup import left_groups, make_cgroup, remove_group
 from sandboxes.guard import finish
 from sandboxes.hardening import inner_layout
-from sandboxes.left import LeftBox, sweep
+from sandboxes.left import LeftBox, open_here, sweep
 from sandboxes.namespaces import Way
 from sandboxes.rooms import Rooms, make_rooms
 from sandboxes.sandbox import (
@@ -51,7 +51,7 @@ class BubblewrapSandbox:
         self._prefix = f"honed-{hashlib.sha256(owner.encode()).hexdigest()[:8]}-"
         self._setup: Setup | None = None
         self._probing = asyncio.Lock()
-        self._open: set[str] = set()
+        self._open = open_here(owner)
 
     async def facts(self) -> EngineFacts:
         """As `Sandbox.facts`: really runs a command."""

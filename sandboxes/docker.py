@@ -33,7 +33,7 @@ from sandboxes.disk import over_limit
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
 from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
 from sandboxes.hardening import inner_layout, profile
-from sandboxes.left import LeftBox, sweep
+from sandboxes.left import LeftBox, open_here, sweep
 from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -76,7 +76,7 @@ class DockerSandbox:
         self._image = image
         self._owner = owner
         self._address = address(base_url)
-        self._open: set[str] = set()
+        self._open = open_here(owner)
         self._engine: _Engine | None = None
 
     async def facts(self) -> EngineFacts:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class LeftBox:
-    """A box as its engine tells of it; none that is open in this process."""
+    """A box as its engine tells of it; none of ours that is open in this process."""
 
     name: str
     """For people, and what `Sandbox.remove` takes."""
@@ -25,6 +25,14 @@ class LeftBox:
     """None: the engine cannot say."""
     deadline: float | None = None
     """Unix time; None where it carries none that can be read."""
+
+
+_OPEN: dict[str, set[str]] = {}
+
+
+def open_here(owner: str) -> set[str]:
+    """Attempts whose boxes are open in this process, to be kept up by engines: one set an owner, shared by them all."""
+    return _OPEN.setdefault(owner, set())
 
 
 def is_left(box: LeftBox, keep: Set[str], now: float) -> bool:

@@ -24,7 +24,7 @@ from sandboxes.forward import port_of, serve
 from sandboxes.guard import Stop, finish, until_end
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.lay import Owner
-from sandboxes.left import LeftBox, sweep
+from sandboxes.left import LeftBox, open_here, sweep
 from sandboxes.rooms import Rooms, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -59,7 +59,7 @@ class ProcessSandbox:
 
     def __init__(self, *, owner: str) -> None:
         self._owner = owner
-        self._open: set[str] = set()
+        self._open = open_here(owner)
 
     async def facts(self) -> EngineFacts:
         """As `Sandbox.facts`."""

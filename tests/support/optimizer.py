@@ -28,6 +28,7 @@ from daemon.rollouts.attempt import AttemptSettings
 from daemon.rollouts.progress import Event, Observer, Silent
 from daemon.rollouts.result import TaskResult
 from daemon.rollouts.rollouts import Rollouts
+from daemon.rollouts.salvage import Salvage
 from daemon.tasks.scorers.scorer import Result
 from daemon.tasks.task import Score, ScorerSpec, Split, Task, TaskSet
 from harnesses.harness import Assignment, Attempt
@@ -298,6 +299,8 @@ class World:
     """What the clock says, until a test moves it."""
     purse: Purse = field(default_factory=OpenPurse)
     beside: Beside = field(default_factory=Beside)
+    salvage: Salvage = field(default_factory=Salvage)
+    """What an earlier process left to be scored."""
     history: SkillHistory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -314,6 +317,7 @@ class World:
             observer=self.observer,
             sleep=no_wait,
             purse=self.purse,
+            salvage=self.salvage,
         )
 
     def training(self, *, initial: Skill | None = None) -> Training:

@@ -117,7 +117,9 @@ async def test_docker_sweep_spares_open_boxes_and_other_owners(owner: str, tmp_p
         running = asyncio.create_task(sh(box, "echo x >ready; sleep 1; echo lived"))
         while "ready" not in (await box.collect()).files:
             await asyncio.sleep(0.02)
-        assert [box.attempt_id for box in await sandbox.boxes() if box.ours] == ["dead"], "none that is open here"
+        another = DockerSandbox(image, owner=owner)
+        for one in (sandbox, another):
+            assert [box.attempt_id for box in await one.boxes() if box.ours] == ["dead"], "none that is open here"
         assert len(await sandbox.sweep()) == 1
         assert (await running).stdout.read_text() == "lived\n"
 

@@ -11,13 +11,13 @@ from daemon.budget.purse import OpenPurse
 from daemon.config import SIMULATED, Config, ConfigError, ModelSection, PriceSection, load_config
 from daemon.config_train import BudgetSection
 from daemon.demo.server import SimulatedModel
-from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import AttemptKey, RunRecord
 from daemon.journal.sqlite import SqliteJournal
 from daemon.rollouts.progress import Silent
+from daemon.rollouts.receipt import write_receipt
 from daemon.setup.doctor import needs_box
+from daemon.tasks.scorers.scorer import Result
 from daemon.wiring import (
-    close_stale_evaluations,
     is_simulated,
     limits_of,
     open_parts,
@@ -28,6 +28,7 @@ from daemon.wiring import (
 )
 from sandboxes.gateway.policy import Price
 from sandboxes.sandbox import MIB, SandboxError
+from tests.support.journal import a_key, a_record, a_run
 from tests.support.projects import chat_project, demo_project, greeting_tasks
 
 
@@ -122,16 +123,6 @@ async def test_a_dead_process_s_scratch_is_gone_and_the_next_one_has_its_own(
         assert list((config.file.parent / ".honed" / "scratch").iterdir()) == []
 
 
-async def test_a_killed_evaluation_is_closed_and_a_training_stays_open() -> None:
-    journal = MemoryJournal()
-    for run_id, fingerprint in (("r1", "sha256:f"), ("e1", "eval selection"), ("e2", "eval test"), ("c1", "calibrate")):
-        await journal.open_run(RunRecord(run_id, fingerprint, "s", "c", "open", 0.0))
-    await journal.end_run("e2", "done")
-    await close_stale_evaluations(journal)
-    await close_stale_evaluations(journal)
-    assert [run.state for run in await journal.find_runs()] == ["open", "failed", "done", "failed"]
-
-
 async def test_a_budget_without_caps_is_an_open_purse_and_the_verb_that_trains_nothing_heeds_the_day_alone(
     tmp_path: Path,
 ) -> None:
@@ -180,6 +171,21 @@ async def test_scripts_of_a_chat_model_run_in_the_engine_whose_image_is_part_of_
         async with open_parts(config.model_copy(update={"sandbox": unprotected}), Silent()) as parts:
             assert (parts.sandbox is not None) == (tools is not None)
             assert parts.rollouts.settings["image"] == ("host" if tools else "")
+
+
+async def test_what_had_ended_waits_for_its_score_and_what_had_not_is_free(tmp_path: Path) -> None:
+    project = load_config(demo_project(tmp_path / "p", chat=True) / "honed.toml")
+    state = project.file.parent / ".honed"
+    journal = SqliteJournal(state / "journal.sqlite")
+    await journal.open_run(a_run("r1"))
+    for attempt, trial in (("a-cut", 0), ("a-ended", 1)):
+        await journal.plan_attempt(attempt, "r1", "t-1", a_key(trial=trial))
+        (state / "attempts" / attempt).mkdir(parents=True)
+    await journal.close()
+    ended = a_record("a-ended", a_key(trial=1), score=None, hard=None)
+    write_receipt(state / "attempts" / "a-ended", ended, Result())
+    async with open_parts(project, Silent(), optimizer=False) as parts:
+        assert await parts.journal.unfinished_attempts() == ("a-ended",)
 
 
 RUBRIC = {"name": "rubric", "criteria": [{"name": "polite", "text": "The answer is polite."}]}

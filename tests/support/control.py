@@ -1,0 +1,90 @@
+"""A daemon's control socket for tests: raw requests, and a desk whose jobs come to an end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from daemon.config import load_config
+from daemon.control.address import short
+from daemon.jobs.job import Job
+from daemon.service.project import Project
+from tests.support.desk import FakeDesk
+from tests.support.projects import chat_project
+
+T = TypeVar("T")
+
+
+async def raw(path: Path, sent: bytes) -> bytes:
+    """Everything that comes back to these bytes."""
+    reader, writer = await connected(path)
+    try:
+        writer.write(sent)
+        await writer.drain()
+        return await reader.read()
+    finally:
+        await closed(writer)
+
+
+async def connected(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection that nothing has been sent on."""
+    with short(path) as name:
+        return await asyncio.open_unix_connection(name)
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, whoever closed it first."""
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+def request(method: str, target: str, body: bytes = b"", **headers: str) -> bytes:
+    """A request's bytes."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: honed", *(f"{name}: {value}" for name, value in headers.items())]
+    if body and "Content-Length" not in headers:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def answered(data: bytes) -> tuple[int, dict[str, Any]]:
+    """Status and JSON body of an answer."""
+    head, _, body = data.partition(b"\r\n\r\n")
+    found: dict[str, Any] = json.loads(body)
+    return int(head.split()[1]), found
+
+
+async def apart(work: Callable[..., T], *arguments: Any) -> T:
+    """Run what blocks (a verb's client) beside the event loop that answers it."""
+    return await asyncio.to_thread(work, *arguments)
+
+
+@dataclass
+class EndingDesk(FakeDesk):
+    """Plays out a run for whoever asks for one: `script` is called with the desk and the job in the event loop."""
+
+    script: Callable[[EndingDesk, Job], None] | None = None
+
+    async def train(self, file: str) -> Job:
+        """Queue the job, and play."""
+        job = await super().train(file)
+        self.queue = (*self.queue, job)
+        if self.script is not None:
+            asyncio.get_running_loop().call_soon(self.script, self, job)
+        return job
+
+    def end(self, number: int, **changes: Any) -> None:
+        """A job's new state, told as an event."""
+        self.queue = tuple(replace(job, **changes) if job.number == number else job for job in self.queue)
+        self.events.publish("job", f"job {number} {changes.get('state', '')}", project="greeting", job=number)
+
+
+def project_at(folder: Path, name: str) -> Project:
+    """A project in a folder of its own, as a daemon keeps it."""
+    folder.mkdir(exist_ok=True)
+    return Project(name, load_config(chat_project(folder, "http://127.0.0.1:9/v1") / "honed.toml"))

@@ -6,6 +6,7 @@ Invariants: every pattern takes time linear in the text; the sign is looked for 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -48,3 +49,18 @@ SHAPES: tuple[Shape, ...] = (
         r"-----BEGIN[ A-Z]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     ),
 )
+
+_SIGN = re.compile("|".join(re.escape(sign) for shape in SHAPES for sign in shape.signs))
+_SHORT = 256
+"""Up to that, one look for any sign is quicker than one look for each."""
+
+
+def possible(text: str) -> Iterator[Shape]:
+    """The shapes that a text may hold, by their signs."""
+    if len(text) <= _SHORT and not _SIGN.search(text):
+        return
+    for shape in SHAPES:
+        for sign in shape.signs:
+            if sign in text:
+                yield shape
+                break

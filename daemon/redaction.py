@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from daemon.credentials import SHAPES
+from daemon.credentials import possible
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -33,16 +33,17 @@ def redact(text: str) -> str:
     """The text without known secrets and without anything shaped like one."""
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, REDACTED)
-    for shape in SHAPES:
-        if any(sign in text for sign in shape.signs):
-            text = shape.pattern.sub(REDACTED, text)
-    return _HEADER.sub(rf"\1\2{REDACTED}", text)
+    for shape in possible(text):
+        text = shape.pattern.sub(REDACTED, text)
+    lower = text.lower()
+    if "authorization" in lower or "api-key" in lower:
+        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
+    return text
 
 
 def holds_secret(text: str) -> bool:
     """Whether a text carries a known secret or something shaped like a credential."""
-    shaped = (any(sign in text for sign in shape.signs) and shape.pattern.search(text) for shape in SHAPES)
-    return any(secret in text for secret in _secrets) or any(shaped)
+    return any(secret in text for secret in _secrets) or any(shape.pattern.search(text) for shape in possible(text))
 
 
 def redact_value(value: Any) -> Any:

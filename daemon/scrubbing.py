@@ -15,15 +15,22 @@ from pydantic import SecretStr
 
 from daemon.redaction import REDACTED, redact, register_secret
 
-_NAMES = r"passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
-_SIGNS = ("pass", "pwd", "secret", "token", "key", "credential")
-_KEY = re.compile(rf"(?i)(?:{_NAMES}|authorization|cookie|dsn|connection[_-]?string)$")
-_ASSIGNED = re.compile(
-    rf"(?i)((?:{_NAMES})\w{{0,40}}(?:\\?[\"'])?\s{{0,4}}(?::|=>?|\bis\b)\s{{0,4}}(?:\\?[\"'])?)"
-    r"(?!\$|<|\[redacted|\d{1,9}\b|(?:none|null|true|false|str|string|int|bytes)\b|os\.environ|process\.env)"
-    r"[^\s\"'\\,;(){}\[\]]{4,}"
+_NAME = re.compile(r"passw(?:or)?d|passphrase|pwd|secret|token|credential|key")
+_KEYS = ("api", "api_", "api-", "access", "access_", "access-", "private", "private_", "private-", "account_", "auth_")
+"""What stands before `key` where it opens something."""
+_KEY = re.compile(
+    r"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account|auth)[_-]?key"
+    r"|authorization|cookie|dsn|connection[_-]?string)$"
 )
-_OPTION = re.compile(rf"(?i)(--?(?:{_NAMES})(?:[ =]))(?!\$)[^\s\"'$-][^\s\"']{{3,}}")
+_NO_VALUE = r"(?!\$|<|\[redacted|\d{1,9}\b|(?:none|null|true|false|str|string|int|bytes)\b|os\.environ|process\.env)"
+_ASSIGNED = re.compile(
+    r"(?i)(\w{3,60}(?:\\?[\"'])?\s{0,4}(?::|=>?|\bis\b)\s{0,4}(?:\\?[\"'])?)"
+    rf"{_NO_VALUE}[^\s\"'\\,;(){{}}\[\]]{{4,}}"
+)
+_OPTION = re.compile(r"(\w{3,60}[ =])(?!\$)[^\s\"'$-][^\s\"']{3,}")
+_LEAST = 6
+"""Characters of a text that may hold anything to take out."""
+_PLAIN = 16
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~-]{12,}={0,2}")
 _COOKIE = re.compile(r"(?i)\b((?:set-)?cookie\s{0,4}:\s{0,4})[^\r\n\"']+")
 _LOGIN = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,200}:[^\s/@\"'<>]{1,200}(?=@)")
@@ -43,10 +50,11 @@ def register_environment(environ: Mapping[str, str] | None = None) -> None:
 
 def scrub(text: str) -> str:
     """The text without secrets and without names of people."""
+    if len(text) < _LEAST:
+        return text
     text = redact(text)
     lower = text.lower()
-    if any(sign in lower for sign in _SIGNS):
-        text = _ASSIGNED.sub(rf"\1{REDACTED}", _OPTION.sub(rf"\1{REDACTED}", text))
+    text = _named(text, lower)
     if "bearer" in lower or "basic" in lower:
         text = _BEARER.sub(rf"\1 {REDACTED}", text)
     if "cookie" in lower:
@@ -60,6 +68,24 @@ def scrub(text: str) -> str:
     return text
 
 
+def _named(text: str, lower: str) -> str:
+    """Without what follows the name of a secret, as an assignment or as an option's value."""
+    if len(lower) != len(text):  # a few letters of other scripts grow
+        lower = "".join(char.lower() if char.isascii() else char for char in text)
+    parts, done = [], 0
+    for found in _NAME.finditer(lower):
+        start = found.start()
+        if start < done or (found[0] == "key" and not lower.endswith(_KEYS, max(0, start - 8), start)):
+            continue
+        hit = _ASSIGNED.match(text, start)
+        if hit is None and text[max(0, start - 40) : start].rsplit(" ", 1)[-1].startswith("-"):
+            hit = _OPTION.match(text, start)
+        if hit is not None:
+            parts += [text[done : hit.end(1)], REDACTED]
+            done = hit.end()
+    return "".join([*parts, text[done:]]) if parts else text
+
+
 def scrub_value(value: Any) -> Any:
     """The same for parsed JSON, where a key may be what tells that its value is a secret.
 
@@ -68,10 +94,15 @@ def scrub_value(value: Any) -> Any:
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, dict):
-        return {scrub(key): _of_key(key, item) for key, item in value.items()}
+        return {_key(key): _of_key(key, item) for key, item in value.items()}
     if isinstance(value, list):
         return [scrub_value(item) for item in value]
     return value
+
+
+def _key(key: str) -> str:
+    """A plain short word is no secret."""
+    return key if len(key) < _PLAIN and key.isidentifier() else scrub(key)
 
 
 def _of_key(key: str, item: Any) -> Any:

@@ -41,6 +41,7 @@ _MODULES = {
         "bench",
         "demo",
         "tasks",
+        "inbox",
     )
 }
 """Verb to its module in `daemon.cli`, in the order of `honed --help`."""

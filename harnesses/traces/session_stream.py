@@ -12,6 +12,16 @@ from harnesses.traces.session import About, SessionReader, Turn
 SNIFFED = 50
 """Entries that may come before the first that tells."""
 
+_TELLING = {"user", "assistant", "attachment", "session_meta", "turn_context", "response_item", "event_msg"}
+_OF_ANY = ("type", "sessionId", "uuid", "leafUuid", "timestamp", "cwd", "isSidechain")
+
+
+def slim(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry without what no reader looks at: whole requests, prompts of the CLI, and the like."""
+    if entry.get("type") in _TELLING:
+        return entry
+    return {key: entry[key] for key in _OF_ANY if key in entry}
+
 
 class SessionStream:
     """Feed it parsed lines; it gives turns as they end."""

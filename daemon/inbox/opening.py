@@ -1,0 +1,79 @@
+"""From a configuration to its inbox: where it lies, which folders it watches, and a skill's use out of it.
+
+Cheap to import. A scheduler asks `read_use`; whoever watches folders calls `Intake.sweep(watched(config))`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from daemon.config import Config
+from daemon.inbox.inbox import Inbox
+from daemon.inbox.intake import Intake
+from daemon.inbox.memory import MemoryInbox
+from daemon.inbox.sqlite import FILE, SqliteInbox
+from daemon.inbox.use import Use, use_of
+from daemon.places import state_folder
+
+
+def skill_name(config: Config) -> str:
+    """The skill's name, as sessions list it."""
+    return config.skill.path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def drop_folder(config: Config) -> Path:
+    """Where people and programs may put session files: `inbox/` in the state folder."""
+    return state_folder(config) / "inbox"
+
+
+def watched(config: Config) -> tuple[Path, ...]:
+    """Every folder whose sessions are taken in: the drop folder, and those of `[inbox] sessions`."""
+    named = (Path(one).expanduser() for one in config.inbox.sessions)
+    return (drop_folder(config), *(config.file.parent / one for one in named))
+
+
+@asynccontextmanager
+async def open_inbox(config: Config) -> AsyncIterator[Inbox]:
+    """The inbox to write to, made where it is missing. Raises `JournalError`, `OSError`."""
+    await asyncio.to_thread(_lay, config)
+    inbox = SqliteInbox(state_folder(config) / FILE)
+    try:
+        yield inbox
+    finally:
+        await inbox.close()
+
+
+@asynccontextmanager
+async def read_inbox(config: Config) -> AsyncIterator[Inbox]:
+    """The inbox to read alone; an empty one where there is none. Raises `JournalError`."""
+    file = state_folder(config) / FILE
+    there = await asyncio.to_thread(file.exists)
+    inbox: Inbox = SqliteInbox(file, read_only=True) if there else MemoryInbox()
+    try:
+        yield inbox
+    finally:
+        await inbox.close()
+
+
+def intake_of(config: Config, inbox: Inbox, clock: Callable[[], float] = time.time) -> Intake:
+    """What takes sessions into an inbox, within the configuration's bounds."""
+    return Intake(inbox, config.inbox.keep, config.inbox.keep_days, clock)
+
+
+async def read_use(config: Config) -> Use:
+    """How much the configured skill is used, and how often that goes wrong. Raises `JournalError`."""
+    name = skill_name(config)
+    async with read_inbox(config) as inbox:
+        return use_of(await inbox.sessions(name), name)
+
+
+def _lay(config: Config) -> None:
+    folder = drop_folder(config)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ignore = folder.parent / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")

@@ -111,8 +111,7 @@ class Acts:
             except RepositoryError:
                 return ()  # it is not in this repository: nothing can be told of it
         if len(commit.parents) < 2:
-            squashed = commit.kind == "human" and _HONED.search(commit.body)
-            return (commit,) if commit.kind == "edit" or squashed else ()
+            return (commit,) if is_of_honed(commit) else ()
         merged = {one.sha for one in await self._history.log(_MOST_BELOW, at=sha)}
         merged -= {one.sha for one in await self._history.log(_MOST_BELOW, at=commit.parents[0])}
         return [one for one in known.values() if one.kind == "edit" and one.sha in merged]
@@ -166,6 +165,11 @@ class Acts:
             except (SkillError, NotCommittedError):  # a person left it broken, or there was none yet
                 self._skills[ref] = None
         return self._skills[ref]
+
+
+def is_of_honed(commit: SkillCommit) -> bool:
+    """It brought edits of honed's: one as honed committed it, or several that a person squashed."""
+    return commit.kind == "edit" or (commit.kind == "human" and _HONED.search(commit.body) is not None)
 
 
 def key_of(commit: SkillCommit) -> str:

@@ -109,14 +109,19 @@ class Read:
 
 
 def load_tasks(
-    path: Path, *, split_ratio: tuple[int, int, int] = (4, 1, 5), seed: int = 42, min_selection: int = 4
+    path: Path,
+    *,
+    split_ratio: tuple[int, int, int] = (4, 1, 5),
+    seed: int = 42,
+    min_selection: int = 4,
+    note: Callable[[Task], None] = lambda _: None,
 ) -> TaskSet:
     """The set at `path`: see `formats.source` for what it may be.
 
     `split_ratio` (train : selection : test) and `seed` count only if no task has a split of its own and no manifest
-    lies beside the set. Blocks: reads every file of the set. Raises `TaskError`.
+    lies beside the set. `note` gets each task as it is read. Blocks: reads every file of the set. Raises `TaskError`.
     """
-    read = read_set(path)
+    read = read_set(path, note=note)
     if read.faults:
         more = f" (and {len(read.faults) - 1} more: `honed tasks check` lists them)" if len(read.faults) > 1 else ""
         raise TaskError(f"{read.faults[0]}{more}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
+from daemon.config_listen import read_listen
 from daemon.config_train import CapSection, Section
+from daemon.jobs.hours import check_cron, read_quiet
 
 
 class DaemonSection(Section):
@@ -36,3 +38,25 @@ class DaemonSection(Section):
     """Run again after a run that accepted something: there may be more to gain."""
     listen: str = ""
     """Loopback `host:port` of /healthz, /readyz and /metrics; empty: none."""
+    listen_public: bool = False
+    """`listen` may be any address: whoever reaches it reads names of skills, scores and costs."""
+
+    @model_validator(mode="after")
+    def _listen(self) -> DaemonSection:
+        if self.listen:
+            read_listen(self.listen, public=self.listen_public)
+        return self
+
+    @field_validator("quiet")
+    @classmethod
+    def _quiet(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            read_quiet(text)
+        return value
+
+    @field_validator("schedule")
+    @classmethod
+    def _schedule(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for line in value:
+            check_cron(line)
+        return value

@@ -69,13 +69,15 @@ class SqliteStore:
         """As the seam says."""
 
         def work(connection: sqlite3.Connection) -> Job | None:
+            mark = (project, cause.kind, cause.key)
+            where = "SELECT 1 FROM jobs WHERE project = ? AND cause = ? AND cause_key = ?"
+            if connection.execute(where, mark).fetchone():
+                return None
             cursor = connection.execute(
                 "INSERT INTO jobs (project, cause, cause_key, detail, state, created, not_before, run_id, reason, "
-                "tries, tasks) VALUES (?, ?, ?, ?, 'queued', ?, 0, '', '', 0, 0) ON CONFLICT DO NOTHING",
-                (project, cause.kind, cause.key, cause.detail, now),
+                "tries, tasks) VALUES (?, ?, ?, ?, 'queued', ?, 0, '', '', 0, 0)",
+                (*mark, cause.detail, now),
             )
-            if not cursor.rowcount:
-                return None
             return Job(int(cursor.lastrowid or 0), project, cause, "queued", now)
 
         return await self._database.write(work)

@@ -14,9 +14,6 @@ from filelock import FileLock, Timeout
 
 from daemon.journal.journal import JournalError
 
-_LOCK = "honed.lock"
-_PID = "honed.pid"
-
 
 class StateBusyError(JournalError):
     """Another process works in the state directory. `pid` is its id, if it could be read."""
@@ -29,10 +26,13 @@ class StateBusyError(JournalError):
 
 
 @contextmanager
-def state_lock(folder: Path) -> Iterator[None]:
-    """Hold the state directory (made where it is missing); raises `StateBusyError` at once if somebody has it."""
-    lock = FileLock(folder / _LOCK, timeout=0)
-    pid_file = folder / _PID
+def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
+    """Hold the state directory (made where it is missing); raises `StateBusyError` at once if somebody has it.
+
+    A daemon holds its main state directory under another `name`, and this one while a run is open.
+    """
+    lock = FileLock(folder / f"{name}.lock", timeout=0)
+    pid_file = folder / f"{name}.pid"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()

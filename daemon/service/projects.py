@@ -1,0 +1,100 @@
+"""The honed.toml files that a daemon keeps: found, read, and read again.
+
+A file that cannot be used any more leaves the last good one.
+
+Invariant: names are unique, and a project keeps its name while the daemon runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from daemon.config import Config, ConfigError, load_config
+from daemon.service.project import Project
+
+
+def found_files(main: Config) -> tuple[Path, ...]:
+    """The main file and those of its `[daemon] also`, each once; raises `ConfigError` for a text that matches none."""
+    files = {main.file: None}
+    for text in main.daemon.also:
+        whole = main.file.parent / text
+        matches = sorted(Path(whole.anchor).glob(str(whole.relative_to(whole.anchor))))
+        if not matches:
+            raise ConfigError(f"{main.file}: [daemon] also: {text} matches no file (correct the path, or remove it)")
+        files |= dict.fromkeys(matches)
+    real: dict[Path, Path] = {}
+    for file in files:
+        real.setdefault(file.resolve(), file)
+    return tuple(real.values())
+
+
+@dataclass
+class Projects:
+    """What is kept now. Blocks while it reads: call it in a thread."""
+
+    main: Config
+    kept: dict[Path, Project] = field(default_factory=dict)
+    """By honed.toml."""
+    wrong: dict[Path, str] = field(default_factory=dict)
+    """Files that could not be used from the start: there is no project yet."""
+
+    @classmethod
+    def load(cls, file: Path) -> Projects:
+        """Read everything; raises `ConfigError` if the main file cannot be used."""
+        projects = cls(load_config(file))
+        projects._read(found_files(projects.main))
+        return projects
+
+    def reload(self) -> tuple[str, ...]:
+        """Read everything again; says what could not be used, a line each. The last good ones stay."""
+        faults = []
+        try:
+            main = load_config(self.main.file)
+            files = found_files(main)
+            self.main = main
+        except ConfigError as error:
+            faults.append(str(error))
+            files = tuple(self.kept) + tuple(self.wrong)
+        self._read(files)
+        return (
+            *faults,
+            *(one.wrong for one in self.all() if one.wrong and one.wrong not in faults),
+            *self.wrong.values(),
+        )
+
+    def all(self) -> tuple[Project, ...]:
+        """Every project by name."""
+        return tuple(sorted(self.kept.values(), key=lambda one: one.name))
+
+    def named(self, name: str) -> Project | None:
+        """The project of this name."""
+        return next((one for one in self.kept.values() if one.name == name), None)
+
+    def of_file(self, file: Path) -> Project | None:
+        """The project of this honed.toml."""
+        real = file.resolve()
+        return next((one for one in self.kept.values() if one.file.resolve() == real), None)
+
+    def _read(self, files: Iterable[Path]) -> None:
+        before, self.kept, self.wrong = self.kept, {}, {}
+        for file in files:
+            old = before.get(file)
+            try:
+                config = load_config(file)
+            except ConfigError as error:
+                if old is None:
+                    self.wrong[file] = str(error)
+                else:
+                    self.kept[file] = replace(old, wrong=str(error))
+                continue
+            self.kept[file] = Project(old.name if old else self._name(config), config)
+
+    def _name(self, config: Config) -> str:
+        """The skill's name, told from others of the same name by its file's folder."""
+        name = config.skill.path.rsplit("/", 1)[-1]
+        taken = {one.name for one in self.kept.values()}
+        candidates = [name, f"{name}@{config.file.parent.name}"]
+        candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
+        return next(one for one in candidates if one not in taken)

@@ -1,0 +1,163 @@
+"""One job: the same road as `honed train`, with a leash, and with circuits that all projects share.
+
+Invariant: whatever happens in a run becomes a `JobEnd`; nothing of it reaches the daemon's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import structlog
+
+from daemon.budget.purse import Purse
+from daemon.budget.totals import Payer
+from daemon.circuit.circuit import Circuit, CircuitObserver, GuardedPurse
+from daemon.circuit.probe import Canary, probe
+from daemon.jobs.job import Job
+from daemon.optimizer.report import RunReport
+from daemon.preflight import check_optimizer, check_target
+from daemon.publishing.around_run import check_publishing, publish_after
+from daemon.rollouts.progress import Observer
+from daemon.rollouts.stop import RunStopped
+from daemon.service.board import Board, BoardObserver
+from daemon.service.circuits import Circuits
+from daemon.service.ends import JobEnd, end_of
+from daemon.service.leash import Leash, LeashedPurse
+from daemon.service.project import Project
+from daemon.telling.events import Bus
+from daemon.training.train import train_with
+from daemon.wiring import Parts, open_parts
+
+log = structlog.get_logger(__name__)
+
+_FRESH_S = 3600.0
+"""A provider that answered so lately is not tried with a canary before a run."""
+
+
+@dataclass(frozen=True)
+class LogTeller:
+    """A `Teller` whose sentences are log lines."""
+
+    def say(self, line: str) -> None:
+        """Log it."""
+        log.info("progress", line=line)
+
+    def warn(self, line: str) -> None:
+        """Log it as a warning."""
+        log.warning("notice", line=line)
+
+
+@dataclass
+class Runner:
+    """Runs jobs; one object a daemon."""
+
+    bus: Bus
+    board: Board
+    circuits: Circuits
+    observers: Callable[[str, int], tuple[Observer, ...]] = lambda project, job: ()
+    """Who else listens to a run, by project and job."""
+    clock: Callable[[], float] = time.time
+    _answered: dict[str, float] = field(default_factory=dict)
+    """When each circuit's provider last answered (monotonic)."""
+
+    async def run(self, project: Project, job: Job, leash: Leash) -> JobEnd:
+        """Work on a job until its run ends, it is stopped, or something stands in its way."""
+        with structlog.contextvars.bound_contextvars(project=project.name, job=job.number):
+            try:
+                return await self._train(project, job, leash)
+            except asyncio.CancelledError:
+                if not leash.pulled:
+                    raise
+                return JobEnd("cancelled" if leash.pulled == "cancel" else "queued", leash.reason)
+            except Exception as error:
+                return self._failed(error, project, job, leash)
+
+    async def _train(self, project: Project, job: Job, leash: Leash) -> JobEnd:
+        config, teller = project.config, LogTeller()
+        circuits = self.circuits.of(config)
+        await check_publishing(config, teller)
+        observer = BoardObserver(
+            self.board,
+            project.name,
+            (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
+        )
+        async with open_parts(config, observer, guard=partial(_guard, circuits=circuits, leash=leash)) as parts:
+            await self._preflight(parts, circuits)
+            report = await train_with(parts, teller, preflight=False)
+            branch = parts.history.branch.removeprefix("refs/heads/")
+        self._note_answers(circuits)
+        published = await publish_after(config, teller)
+        if published["outcome"] != "off":
+            what = f"{published['outcome']}: {published['reason']}"
+            self.bus.publish("published", what, project=project.name, job=job.number, **published)
+        return _done(report, branch)
+
+    async def _preflight(self, parts: Parts, circuits: Mapping[Payer, Circuit]) -> None:
+        """Ask whoever has not answered for a while, or whose circuit is open, before anything is paid."""
+        assert parts.optimizer_canary is not None
+        canaries = {
+            "target": partial(check_target, parts.canary, parts.state / "attempts"),
+            "optimizer": partial(check_optimizer, parts.optimizer_canary),
+        }
+        for payer, circuit in circuits.items():
+            answered = self._answered.get(f"{payer} {circuit.name}")
+            fresh = answered is not None and time.monotonic() - answered < _FRESH_S
+            if circuit.admits(time.monotonic()) and fresh:
+                continue
+            if circuit.admits(time.monotonic()):
+                await _ask(circuit, canaries[payer])
+            elif not await probe(circuit, canaries[payer]):
+                raise RunStopped(circuit.reason)
+            self._answered[f"{payer} {circuit.name}"] = time.monotonic()
+
+    def _note_answers(self, circuits: Mapping[Payer, Circuit]) -> None:
+        """A run that came to its end was answered."""
+        for payer, circuit in circuits.items():
+            self._answered[f"{payer} {circuit.name}"] = time.monotonic()
+
+    def _failed(self, error: Exception, project: Project, job: Job, leash: Leash) -> JobEnd:
+        circuits = self.circuits.of(project.config)
+        self.circuits.note_error(project.config, error)
+        for payer, circuit in circuits.items():
+            if circuit.reason:
+                self._answered.pop(f"{payer} {circuit.name}", None)
+        end = end_of(error, leash, job.tries, self.clock())
+        if end.fault:
+            log.error("a job failed by a fault of honed", exc_info=error)
+        blocked = self.circuits.blocked(project.config)
+        if blocked is not None and end.state in ("queued", "failed") and not leash.pulled:
+            reason, wait = blocked
+            return JobEnd("queued", reason, self.clock() + wait, "provider")
+        return end
+
+
+def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash) -> Purse:
+    return LeashedPurse(GuardedPurse(purse, circuits), leash)
+
+
+async def _ask(circuit: Circuit, canary: Canary) -> None:
+    """A canary while the circuit is closed; a provider's refusal of an agent counts as an attempt's would."""
+    try:
+        await canary()
+    except RunStopped as stop:
+        if stop.outcome is not None:
+            circuit.note(stop.outcome, time.monotonic(), str(stop))
+        raise
+
+
+def _done(report: RunReport, branch: str) -> JobEnd:
+    after = report.selection.after
+    return JobEnd(
+        "failed" if report.failed else "done",
+        report.ended,
+        run_id=report.run_id,
+        accepted=report.accepted,
+        score=after.score if after else None,
+        tasks=after.n if after else 0,
+        branch=branch,
+        commits=report.commits,
+    )

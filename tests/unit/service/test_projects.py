@@ -1,0 +1,110 @@
+"""Which honed.toml files a daemon keeps, and what becomes of one that breaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from daemon.config import ConfigError
+from daemon.service.projects import Projects
+
+GOOD = """
+[skill]
+path = "skills/{skill}"
+[tasks]
+path = "tasks.jsonl"
+[target]
+harness = "chat"
+model = "m"
+[optimizer]
+model = "m"
+"""
+
+
+def lay(folder: Path, skill: str = "pdf", more: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "honed.toml"
+    file.write_text(GOOD.format(skill=skill) + more)
+    return file
+
+
+def names(projects: Projects) -> list[str]:
+    return [one.name for one in projects.all()]
+
+
+def test_one_file_is_one_project(tmp_path: Path) -> None:
+    projects = Projects.load(lay(tmp_path))
+    assert names(projects) == ["pdf"]
+    assert projects.named("pdf") is projects.of_file(tmp_path / "honed.toml")
+    assert projects.named("xls") is None
+    assert projects.all()[0].state == tmp_path / ".honed"
+
+
+def test_further_files_come_by_path_and_pattern_each_once(tmp_path: Path) -> None:
+    for name in ("xls", "doc", "ppt"):
+        lay(tmp_path / "more" / name, name)
+    (tmp_path / "link").symlink_to(tmp_path / "more" / "xls")
+    also = f'["more/*/honed.toml", "more/xls/honed.toml", "link/honed.toml", "{tmp_path}/more/doc/honed.toml"]'
+    projects = Projects.load(lay(tmp_path, more=f"[daemon]\nalso = {also}\n"))
+    assert names(projects) == ["doc", "pdf", "ppt", "xls"]
+
+
+def test_equal_names_are_told_apart_by_their_folder(tmp_path: Path) -> None:
+    lay(tmp_path / "a")
+    lay(tmp_path / "b")
+    lay(tmp_path / "c" / "b")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["**/honed.toml"]\n'))
+    assert names(projects) == ["pdf", "pdf@a", "pdf@b", "pdf@b-2"]
+
+
+def test_a_pattern_that_matches_nothing_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\[daemon\] also: x/\*.toml matches no file"):
+        Projects.load(lay(tmp_path, more='[daemon]\nalso = ["x/*.toml"]\n'))
+
+
+def test_a_main_file_that_cannot_be_used_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        Projects.load(tmp_path / "honed.toml")
+
+
+def test_a_file_that_breaks_leaves_the_last_good_one_and_is_said(tmp_path: Path) -> None:
+    lay(tmp_path / "xls", "xls")
+    main = lay(tmp_path, more='[daemon]\nalso = ["xls/honed.toml"]\nruns = 2\n')
+    projects = Projects.load(main)
+    (tmp_path / "xls" / "honed.toml").write_text("[skill\n")
+    (fault,) = projects.reload()
+    assert "xls/honed.toml:1: is not valid TOML" in fault
+    xls = projects.named("xls")
+    assert xls is not None
+    assert (xls.wrong, xls.config.skill.path) == (fault, "skills/xls")
+    main.write_text("nonsense = 1\n")
+    assert len(projects.reload()) == 2
+    assert projects.main.daemon.runs == 2
+    lay(tmp_path / "xls", "xls")
+    lay(tmp_path)
+    assert projects.reload() == ()
+    assert names(projects) == ["pdf"]
+
+
+def test_a_file_that_never_worked_is_said_and_kept_once_it_does(tmp_path: Path) -> None:
+    (tmp_path / "xls").mkdir()
+    (tmp_path / "xls" / "honed.toml").write_text("[skill\n")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["xls/honed.toml"]\n'))
+    assert names(projects) == ["pdf"]
+    assert "not valid TOML" in projects.reload()[0]
+    lay(tmp_path / "xls", "xls")
+    assert projects.reload() == ()
+    assert names(projects) == ["pdf", "xls"]
+
+
+def test_a_name_stays_while_others_come_and_go(tmp_path: Path) -> None:
+    lay(tmp_path / "b")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["*/honed.toml"]\n'))
+    assert names(projects) == ["pdf", "pdf@b"]
+    lay(tmp_path / "a")
+    projects.reload()
+    found = projects.of_file(tmp_path / "b" / "honed.toml")
+    assert found is not None
+    assert found.name == "pdf@b"
+    assert names(projects) == ["pdf", "pdf@a", "pdf@b"]

@@ -16,19 +16,6 @@ from typing import TYPE_CHECKING, Any
 import structlog
 import typer
 
-from daemon.budget.reached import BudgetReached
-from daemon.config import ConfigError
-from daemon.journal.journal import JournalError
-from daemon.rollouts.stop import RunStopped
-from daemon.setup.errors import SetupError
-from daemon.tasks.task import TaskError
-from harnesses.clis import CliError
-from sandboxes.gateway.policy import ProviderError
-from sandboxes.sandbox import SandboxError
-from skills_repo.history import RepositoryError
-from skills_repo.publish.errors import PublishError
-from skills_repo.skill import SkillError
-
 if TYPE_CHECKING:
     from daemon.cli.output import Output
 
@@ -36,20 +23,36 @@ FAILED, BAD_INPUT, STOPPED, SPENT, INTERRUPTED = 1, 2, 3, 4, 130
 
 log = structlog.get_logger(__name__)
 
-_EXIT_CODES: dict[type[Exception], tuple[str, int]] = {
-    ConfigError: ("config", BAD_INPUT),
-    TaskError: ("tasks", BAD_INPUT),
-    SkillError: ("skill", BAD_INPUT),
-    RepositoryError: ("repository", BAD_INPUT),
-    JournalError: ("journal", FAILED),
-    SetupError: ("setup", FAILED),
-    CliError: ("setup", FAILED),
-    PublishError: ("publish", FAILED),
-    ProviderError: ("provider", STOPPED),
-    SandboxError: ("sandbox", STOPPED),
-    RunStopped: ("stopped", STOPPED),
-    BudgetReached: ("budget", SPENT),
+_EXIT_CODES: dict[str, tuple[str, int]] = {
+    "daemon.config.ConfigError": ("config", BAD_INPUT),
+    "daemon.tasks.task.TaskError": ("tasks", BAD_INPUT),
+    "skills_repo.skill.SkillError": ("skill", BAD_INPUT),
+    "skills_repo.history.RepositoryError": ("repository", BAD_INPUT),
+    "daemon.journal.journal.JournalError": ("journal", FAILED),
+    "daemon.setup.errors.SetupError": ("setup", FAILED),
+    "harnesses.clis.CliError": ("setup", FAILED),
+    "skills_repo.publish.errors.PublishError": ("publish", FAILED),
+    "sandboxes.gateway.policy.ProviderError": ("provider", STOPPED),
+    "sandboxes.sandbox.SandboxError": ("sandbox", STOPPED),
+    "daemon.rollouts.stop.RunStopped": ("stopped", STOPPED),
+    "daemon.budget.reached.BudgetReached": ("budget", SPENT),
+    "daemon.control.errors.NoDaemonError": ("no-daemon", FAILED),
+    "daemon.control.errors.RefusedError": ("refused", FAILED),
+    "daemon.control.errors.ControlError": ("daemon", FAILED),
 }
+"""Known errors by name, so that a verb which needs none of their modules need not wait for them; a class of an error
+counts before what it is derived from."""
+
+
+def known(error: BaseException) -> tuple[str, int] | None:
+    """Kind and exit code of a known error; None: it is a fault of honed, or of the system."""
+    names = (f"{cls.__module__}.{cls.__qualname__}" for cls in type(error).__mro__)
+    return next((_EXIT_CODES[name] for name in names if name in _EXIT_CODES), None)
+
+
+def code_of(kind: str) -> int:
+    """The exit code of a kind of error; of an unknown one that of a job that could not be done."""
+    return next((code for name, code in _EXIT_CODES.values() if name == kind), FAILED)
 
 
 def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
@@ -59,23 +62,29 @@ def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]]) -> 
     except (KeyboardInterrupt, asyncio.CancelledError):
         output.error("interrupted", "interrupted; the same command goes on where it stopped")
         raise typer.Exit(INTERRUPTED) from None
-    except tuple(_EXIT_CODES) as error:
-        kind, code = next(row for cls, row in _EXIT_CODES.items() if isinstance(error, cls))
-        output.error(kind, str(error))
-        raise typer.Exit(code) from None
-    except OSError as error:
-        if error.errno == errno.EPIPE:  # whoever read our output has gone: nobody to tell
-            raise
-        place = f"{error.filename}: " if error.filename else ""
-        output.error("system", f"{place}{error.strerror or error} (check the path, its permissions and the disk)")
-        raise typer.Exit(FAILED) from None
     except Exception as error:
-        log.exception("a fault of honed")
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        output.error("internal", f"a fault of honed: {what}: please report it with the lines above")
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(_told(output, error)) from None
     if code:
         raise typer.Exit(code)
+
+
+def _told(output: Output, error: Exception) -> int:
+    """Say in one line what went wrong; returns the exit code."""
+    found = known(error)
+    if found is not None:
+        kind, code = found
+        output.error(kind, str(error))
+        return code
+    if isinstance(error, OSError):
+        if error.errno == errno.EPIPE:  # whoever read our output has gone: nobody to tell
+            raise error
+        place = f"{error.filename}: " if error.filename else ""
+        output.error("system", f"{place}{error.strerror or error} (check the path, its permissions and the disk)")
+        return FAILED
+    log.error("a fault of honed", exc_info=error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    output.error("internal", f"a fault of honed: {what}: please report it with the lines above")
+    return FAILED
 
 
 async def _with_signals(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int | None:

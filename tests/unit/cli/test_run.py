@@ -7,12 +7,16 @@ import json
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
 
 from daemon.cli.output import Output
-from daemon.cli.run import FAILED, INTERRUPTED, run
+from daemon.cli.run import _EXIT_CODES, BAD_INPUT, FAILED, INTERRUPTED, SPENT, code_of, known, run
+from daemon.control.errors import NoDaemonError
+from daemon.journal.lock import StateBusyError
 
 
 def ended(work: Callable[[], Awaitable[int | None]]) -> int:
@@ -47,6 +51,22 @@ def test_what_the_system_refuses_names_the_path(capsys: pytest.CaptureFixture[st
     error = told(capsys)
     assert error["kind"] == "system"
     assert error["message"].startswith("/some/where: Permission denied")
+
+
+@pytest.mark.parametrize("name", _EXIT_CODES)
+def test_errors_are_known_by_the_names_they_have(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    found = getattr(import_module(module), kind)
+    assert issubclass(found, Exception)
+    error = found.__new__(found)
+    assert known(error) == _EXIT_CODES[name]
+
+
+def test_an_error_is_known_by_its_nearest_class() -> None:
+    assert known(StateBusyError(Path("/state"), 7)) == ("journal", FAILED)
+    assert known(NoDaemonError("none")) == ("no-daemon", FAILED)
+    assert known(LookupError("x")) is None
+    assert (code_of("budget"), code_of("config"), code_of("what else")) == (SPENT, BAD_INPUT, FAILED)
 
 
 def test_a_reader_that_has_gone_is_told_nothing() -> None:

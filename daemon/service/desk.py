@@ -61,6 +61,9 @@ class ProjectStatus:
     spent_today_usd: float | None
     """None: a price is unknown."""
     attempts_today: int
+    cap_today_usd: float | None = None
+    """`[budget.day] usd`; None: no cap. Likewise the next one."""
+    cap_today_attempts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,17 @@ class Trouble:
     what: str
     """What is wrong and what honed does about it."""
     remedy: str
+
+
+@dataclass(frozen=True)
+class CircuitStatus:
+    """A provider's circuit."""
+
+    provider: str
+    """Who is asked, with which key."""
+    phase: Literal["closed", "open", "half_open"]
+    reason: str
+    """Empty while closed."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,9 @@ class Status:
     troubles: tuple[Trouble, ...]
     events: int
     """Number of the newest event."""
+    looks: int = 0
+    """At what stands, since this process began."""
+    circuits: tuple[CircuitStatus, ...] = ()
 
 
 @dataclass(frozen=True)

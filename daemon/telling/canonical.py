@@ -1,7 +1,7 @@
 """One canonical log line for each step and run, with what its attempts came to; an attempt's own is the rollouts'.
 
-Invariants: from a run's beginning to its end every line of its task carries `run` and whatever else was bound; what
-was read back from the journal is counted apart and costs nothing. The fields are described in docs/daemon.md.
+Invariants: from a run's beginning to its end every line of its task carries `run`; what was read back from the journal
+is counted apart and costs nothing. The fields are described in docs/daemon.md.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Canonical:
     """An `Observer` that writes the lines. Called in the run's own task, so that what it binds holds there."""
 
     def __init__(self, **bound: str | int) -> None:
-        """`bound` goes on every line of the run, beside its id: `project` and `job` where there are such."""
+        """`bound` goes on every line of the task from the run's beginning on: `project` and `job`, where there are."""
         self._bound: Mapping[str, str | int] = bound
         self._skill = ""
         self._resumed = False
@@ -130,4 +130,4 @@ class Canonical:
             rejected=self._outcomes["rejected"],
             **self._run.fields(),
         )
-        structlog.contextvars.unbind_contextvars(*self._bound, "run")
+        structlog.contextvars.unbind_contextvars("run")

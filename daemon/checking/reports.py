@@ -9,13 +9,17 @@ import xml.etree.ElementTree as ET
 
 from daemon.checking.judge import CheckReport
 from daemon.redaction import redact
+from daemon.tasks.published import split_told
 from skills_repo.hidden import drop_hidden
 
 _MARKS = {"lower": "❌", "indecisive": "⚠️"}
 
 
-def junit(report: CheckReport, skill: str) -> str:
-    """One test case for the verdict, one for each task; a broken task fails only where the verdict does."""
+def junit(report: CheckReport, skill: str, split_digest: str = "") -> str:
+    """One test case for the verdict, one for each task; a broken task fails only where the verdict does.
+
+    `split_digest` names what was measured on; empty where nothing was.
+    """
     name = _clean(skill)
     cases = [(f"{name}: the score is not lower", _verdict_problem(report))]
     cases += [(f"task {_clean(row.id)}", _task_problem(report, row.id, row.before, row.after)) for row in report.rows]
@@ -24,6 +28,9 @@ def junit(report: CheckReport, skill: str) -> str:
     counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
     suites = ET.Element("testsuites")
     suite = ET.SubElement(suites, "testsuite", {"name": "honed check", **counts})
+    if split_digest:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", {"name": "split_digest", "value": split_digest})
     for case, problem in cases:
         element = ET.SubElement(suite, "testcase", {"classname": name, "name": case})
         if problem is not None:
@@ -44,8 +51,8 @@ def _task_problem(report: CheckReport, task: str, before: float | None, after: f
     return None
 
 
-def markdown(report: CheckReport, skill: str, ends: tuple[str, str]) -> str:
-    """A comment for a pull request: the verdict, the figures, the tasks that changed."""
+def markdown(report: CheckReport, skill: str, ends: tuple[str, str], split_digest: str = "") -> str:
+    """A comment for a pull request: the verdict, the figures, the tasks that changed, what was measured on."""
     mark = _MARKS.get(report.finding, "✅")
     lines = [f"### {mark} {_code(skill)}: {_sentence(report)}", ""]
     if report.before is not None and report.after is not None and report.delta is not None:
@@ -67,7 +74,8 @@ def markdown(report: CheckReport, skill: str, ends: tuple[str, str]) -> str:
     for title, tasks in (("Broken", report.broken), ("Fixed", report.fixed)):
         if tasks:
             lines += [f"{title}: {', '.join(map(_code, tasks))}", ""]
-    lines.append(f"`honed check`, {ends[0][:10]} to {ends[1][:10]}")
+    measured = f", {split_told(split_digest)}" if split_digest else ""
+    lines.append(f"`honed check`, {ends[0][:10]} to {ends[1][:10]}{measured}")
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,7 @@ from daemon.config import load_config
 from daemon.places import open_history
 from daemon.plain import plain
 from daemon.preflight import check_target
+from daemon.tasks.published import split_told
 from daemon.wiring import open_parts
 
 if TYPE_CHECKING:
@@ -70,12 +71,15 @@ async def _check(output: Output, file: Path, names: tuple[str, str], files: dict
         assert before is not None
         report, split_digest = await _measured(output, config, (before, after), new)
     path, ends = config.skill.path, (old, new)
-    texts = {"junit": junit(report, path), "markdown": markdown(report, path, ends)}
+    texts = {
+        "junit": junit(report, path, split_digest),
+        "markdown": markdown(report, path, ends, split_digest),
+    }
     for kind, target in files.items():
         if target is not None:
             target.write_text(texts[kind], encoding="utf-8")
     data = {**check_data(report, path, ends), "split_digest": split_digest}
-    output.result(data, lambda console: _render(console, report, path, ends))
+    output.result(data, lambda console: _render(console, report, path, ends, split_digest))
     return 0 if report.passed else 1
 
 
@@ -107,7 +111,7 @@ def check_data(report: CheckReport, skill: str, ends: tuple[str, str]) -> dict[s
     return {"skill": skill, **commits, "passed": report.passed, "split": "selection", **asdict(report)}
 
 
-def _render(console: Console, report: CheckReport, skill: str, ends: tuple[str, str]) -> None:
+def _render(console: Console, report: CheckReport, skill: str, ends: tuple[str, str], split_digest: str) -> None:
     if report.rows:
         table = Table("task", "before", "trials", "after", "trials", "", box=None, pad_edge=False)
         for row in report.rows:
@@ -123,6 +127,8 @@ def _render(console: Console, report: CheckReport, skill: str, ends: tuple[str, 
         console.print(f"{change} on {report.tasks} of {report.of} selection tasks")
     if report.alone:
         console.print(report.alone)
+    if split_digest:
+        console.print(Text(split_told(split_digest)))
     style = "green" if report.passed else "bold red"
     console.print(Text(plain(f"{skill}, {ends[0][:10]} to {ends[1][:10]}: {report.reason}"), style=style))
 

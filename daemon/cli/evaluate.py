@@ -19,6 +19,7 @@ from daemon.optimizer.evaluate import EvaluationReport, evaluate
 from daemon.optimizer.gates.rule import GateRule
 from daemon.plain import plain
 from daemon.preflight import check_target
+from daemon.tasks.published import split_told
 from daemon.wiring import Parts, is_simulated, open_parts
 
 if TYPE_CHECKING:
@@ -213,5 +214,6 @@ def _render(console: Console, report: EvaluationReport, parts: Parts, commit: st
         f"[bold]{name}{at}, {report.split}, {parts.harness.name}: {figure}[/] "
         f"({report.metric}, {report.measured.n} of {report.measured.of} tasks valid, {report.reused} read back)"
     )
+    console.print(Text(split_told(parts.tasks.split_digest)))
     if not report.decisive:
         console.print("too few valid results to mean anything: run it again, or see the outcomes above")

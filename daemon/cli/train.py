@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +17,12 @@ from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import STOPPED, run
 from daemon.config import load_config
+from daemon.housekeeping.house import keep_house
 from daemon.optimizer.gates.power import smallest_effect
 from daemon.optimizer.report import BeforeAfter, RunReport
 from daemon.plain import plain
 from daemon.publishing.around_run import check_publishing, publish_after
+from daemon.tasks.published import split_told
 from daemon.training.following import followed_data
 from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
@@ -56,6 +59,7 @@ async def _train(output: Output, file: Path, *, preflight: bool) -> int:
         published = await publish_after(config, output)
         data = {**report_data(report, parts), "followed": followed, "published": published}
         output.result(data, lambda console: render_report(console, report, parts))
+        await keep_house(parts.state, config.retention, time.time(), journal=parts.journal)
     return STOPPED if report.failed else 0
 
 
@@ -125,6 +129,7 @@ def render_report(console: Console, report: RunReport, parts: Parts) -> None:
             f"the newest commit of {branch} is not the best skill, for a slow update was forced: the scores above are "
             f"of the best one (digest {report.best_digest.removeprefix('sha256:')[:12]})"
         )
+    console.print(Text(split_told(parts.tasks.split_digest)))
     total = report.target_usage + report.optimizer_usage
     money = "price unknown" if total.usd is None else f"${total.usd:.2f}"
     counts = f"{report.attempts} attempts ({report.invalid} invalid)"

@@ -28,3 +28,9 @@ def task_id(published: str) -> str:
 def published_name(digest: str) -> str:
     """The benchmark whose published split has this digest; empty if there is none."""
     return next((name for name, known in PUBLISHED.items() if known == digest), "")
+
+
+def split_told(digest: str) -> str:
+    """One line for people that names a split: its digest, and whose published one it is."""
+    name = published_name(digest)
+    return f"split {digest}{f', the published one of {name}' if name else ''}"

@@ -55,6 +55,13 @@ async def test_a_change_that_lowers_the_score_fails_and_says_where(
     shown = capsys.readouterr().out
     assert "broken" in shown
     assert "1.000 -> 0.000 (-1.000" in shown
+    split = f"split {found['split_digest']}"
+    assert split in shown
+    assert split in (desk.folder / "check.md").read_text()
+    told = suite.find("properties/property[@name='split_digest']")
+    assert told is not None
+    assert told.attrib["value"] == found["split_digest"]
+    assert split in (await desk.honed("eval")).stdout
     assert f"skills/greeter, {old[:10]} to {new[:10]}: the change lowers the score" in shown
     assert len(desk.provider.requests) <= asked + 2, "what was measured is read back; the canary is asked again"
     code, back = await checked(desk, capsys, new, old)

@@ -17,6 +17,7 @@ from daemon.optimizer.decision import RolloutSummary, StepDecision
 from daemon.optimizer.gates.power import smallest_effect
 from daemon.optimizer.report import BeforeAfter, EditFate, RunReport
 from daemon.rollouts.progress import Event, RunEnded, RunStarted, SlowUpdateDecided, StepDecided
+from daemon.tasks.published import PUBLISHED
 from sandboxes.gateway.policy import Usage
 from skills_repo.edits import Edit, Op
 
@@ -62,11 +63,15 @@ def rendered(report: RunReport, selection: int = 30, **train: Any) -> str:
         harness=SimpleNamespace(name="chat"),
         history=SimpleNamespace(branch="refs/heads/honed/demo"),
         config=SimpleNamespace(train=TrainSection(**train)),
-        tasks=SimpleNamespace(sizes=lambda: {"selection": selection}),
+        tasks=SimpleNamespace(sizes=lambda: {"selection": selection}, split_digest=PUBLISHED["OfficeQA"]),
     )
     out = io.StringIO()
     render_report(Console(file=out, width=200), report, parts)  # type: ignore[arg-type]
     return out.getvalue()
+
+
+def test_a_report_names_its_split_and_whose_it_is() -> None:
+    assert f"\nsplit {PUBLISHED['OfficeQA']}, the published one of OfficeQA\n" in rendered(a_report())
 
 
 @pytest.mark.parametrize(

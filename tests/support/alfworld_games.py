@@ -2,8 +2,8 @@
 
 `python -m tests.support.alfworld_games FOLDER` writes one `game.tw-pddl` for each house of the benchmark's sample: the
 rooms, things and goals are those of the sample; the rules and the way of telling are the two files that the package
-`alfworld` itself ships (MIT), read where it is installed; the walkthrough is the planner's. Run in a process of its own:
-the engine replaces `sys.argv` and keeps what it loads.
+`alfworld` itself ships (MIT), read where it is installed; the walkthrough is the planner's. Run in a process of its
+own: the engine replaces `sys.argv` and keeps what it loads.
 """
 
 from __future__ import annotations

@@ -1,27 +1,30 @@
-"""Real ALFWorld games on the real engine: an episode says what the engine says when it is played directly.
+"""ALFWorld's real engine: an episode says what the engine says when it is played directly, and honed's verbs play it.
 
-Needs the extra `honed[alfworld]` and the games, where they are at hand.
+Needs the extra `honed[alfworld]`. The games are honed's own, and the public ones where they are at hand.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from daemon.cli.app import build
 from daemon.tasks.benchmarks.bench_set import open_bench
 from daemon.tasks.benchmarks.catalogue import benchmark
 from daemon.tasks.episodes.engines import missing
+from daemon.tasks.episodes.household import load
 from daemon.tasks.episodes.process import Bounds, GameProcess
 from daemon.tasks.episodes.text_episode import text_episode
 from daemon.tasks.published import PUBLISHED
 from harnesses.episode import EpisodeError
-from tests.support.episodes import play_alone
+from tests.support.alfworld_engine import Said, directly, endings, walkthrough
+from tests.support.alfworld_games import make_games
+from tests.support.episodes import SAMPLES, play_alone
 from tests.support.tasks import real_data
 
 pytestmark = [
@@ -29,83 +32,91 @@ pytestmark = [
     pytest.mark.skipif(bool(missing("alfworld")), reason="the extra honed[alfworld] is not installed"),
 ]
 PATIENT = Bounds(250.0, 250.0)
-GAMES = (
-    "tiny/look_at_obj_in_light-Mug-None-Desk-1/trial_T00000000_000000_000001",
-    "tiny/pick_two_obj_and_place-Mug-None-Desk-1/trial_T00000000_000000_000001",
-    "json_2.1.1/valid_unseen/look_at_obj_in_light-AlarmClock-None-DeskLamp-308/trial_T20190908_222917_366542",
+OWN = ("heat_mug", "look_at_watch", "put_two_books")
+PUBLIC = (
+    "valid_unseen/look_at_obj_in_light-AlarmClock-None-DeskLamp-308/trial_T20190908_222917_366542",
+    "valid_unseen/pick_heat_then_place_in_recep-Apple-None-Fridge-10/trial_T20190906_182259_116320",
 )
-DIRECT = """
-import json, os, sys
-file, commands = sys.argv[1], json.loads(sys.argv[2])
-out = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
-import textworld
-from alfworld.agents.environment.alfred_tw_env import AlfredDemangler, AlfredInfos
-from textworld.envs import PddlEnv
-infos = textworld.EnvInfos(feedback=True, won=True, moves=True)
-env = AlfredInfos(AlfredDemangler()(PddlEnv(infos)))
-env.load(file)
-states = [env.reset()]
-for command in commands:
-    states.append(env.step(command)[0])
-json.dump([[s["feedback"].strip(), bool(s["won"]), s["moves"]] for s in states], out)
-"""
 
 
-def game(path: str) -> Path:
-    return real_data(f"alfworld/{path}") / "game.tw-pddl"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A data folder's games of honed's own, by name."""
+    return make_games(tmp_path_factory.mktemp("data") / "alfworld" / "json_2.1.1" / "made")
 
 
-def walkthrough(file: Path) -> list[str]:
-    steps: list[str] = json.loads(file.read_bytes())["walkthrough"]
-    return steps
+def public(path: str) -> Path:
+    return real_data(f"alfworld/json_2.1.1/{path}") / "game.tw-pddl"
 
 
-def directly(file: Path, commands: Sequence[str], folder: Path) -> list[list[Any]]:
-    """Observation, won and moves after the start and after each command, by the engine alone."""
-    argv = (sys.executable, "-c", DIRECT, str(file), json.dumps(commands))
-    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    said: list[list[Any]] = json.loads(done.stdout)
-    return said
+@pytest.fixture(params=[*OWN, *PUBLIC], ids=lambda path: path.split("/")[-2] if "/" in path else path)
+def game(request: pytest.FixtureRequest, made: Mapping[str, Path]) -> Path:
+    return made[request.param] if request.param in made else public(request.param)
 
 
-@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.split("/")[-2])
-@pytest.mark.parametrize("ending", ["won", "lost"])
-async def test_an_episode_says_what_the_engine_says(path: str, ending: str, tmp_path: Path) -> None:
-    file = game(path)
-    right = walkthrough(file)
-    commands = right if ending == "won" else ["fly", right[0], "take moon 1 from sky 1", *right[1:-1], "look"]
-    expected = directly(file, commands, tmp_path)
-    process = await GameProcess.start("alfworld", file, PATIENT)
-    try:
-        turns = [await process.reset(), *[await process.step(command) for command in commands]]
-    finally:
-        await process.close()
-    assert [[turn.text, turn.won, turn.moves] for turn in turns] == expected
-    assert turns[-1].won is (ending == "won")
-    if ending == "lost":
-        assert turns[1].text == turns[3].text == "Nothing happens."
-        assert (turns[1].moves, turns[3].moves) == (0, 1)
-        assert turns[2].admissible
+async def test_an_episode_says_what_the_engine_says(game: Path, tmp_path: Path) -> None:
+    plays = endings(game)
+    expected = dict(zip(plays, directly([(game, commands) for commands in plays.values()], tmp_path), strict=True))
+    for ending, commands in plays.items():
+        process = await GameProcess.start("alfworld", game, PATIENT)
+        try:
+            turns = [await process.reset(), *[await process.step(command) for command in commands]]
+        finally:
+            await process.close()
+        assert [[turn.text, turn.won, turn.moves] for turn in turns] == expected[ending]
+        assert [turn.won for turn in turns] == [False] * len(commands) + [ending == "won"]
+    nothing = [(turn.text, turn.moves) for turn in (turns[1], turns[2], turns[6])]
+    assert nothing == [("Nothing happens.", moves) for moves in (0, 0, 3)]
+    assert turns[1].admissible
 
 
-async def test_an_episode_is_won_by_its_walkthrough_and_then_over() -> None:
-    file = game(GAMES[0])
-    async with text_episode("alfworld", file, bounds=PATIENT) as episode:
-        assert "Your task is to: look at mug under the desklamp." in episode.opening
-        for command in walkthrough(file):
+async def test_an_episode_is_won_by_its_walkthrough_and_then_over(game: Path) -> None:
+    right = walkthrough(game)
+    async with text_episode("alfworld", game, bounds=PATIENT) as episode:
+        assert "Your task is to: " in episode.opening
+        for command in ("fly", *right):
             assert not episode.status.over
             await episode.act(command)
-        assert (episode.status.won, episode.status.over) == (True, True)
+        status = episode.status
+        assert (status.won, status.over, status.commands, status.moves) == (True, True, len(right) + 1, len(right))
         assert not (await episode.act("look")).ok
 
 
-@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.split("/")[-2])
-async def test_the_simulated_player_understands_the_real_engine(path: str) -> None:
-    async with text_episode("alfworld", game(path), bounds=PATIENT) as episode:
+async def test_an_episode_is_lost_at_the_bound_on_commands(made: Mapping[str, Path]) -> None:
+    file = made[OWN[0]]
+    right = walkthrough(file)
+    async with text_episode("alfworld", file, max_commands=len(right), bounds=PATIENT) as episode:
+        for command in ("fly", *right):
+            await episode.act(command)
+        status = episode.status
+    assert (status.won, status.over, status.commands, status.moves) == (False, True, len(right), len(right) - 1)
+
+
+async def test_the_simulated_player_understands_the_real_engine(game: Path) -> None:
+    async with text_episode("alfworld", game, bounds=PATIENT) as episode:
         commands = await play_alone(episode)
         assert episode.status.won, commands
+
+
+def test_honeds_own_engine_tells_what_the_real_one_tells(made: Mapping[str, Path], tmp_path: Path) -> None:
+    """The same houses in both: all but the welcome, and the order in which things are named."""
+    scripts = {name: endings(SAMPLES / name / "game.json") for name in sorted(made)}
+    plays = {name: [*script["lost"], script["won"][-1]] for name, script in scripts.items()}
+    real = directly([(made[name], commands) for name, commands in plays.items()], tmp_path)
+    own = [_own(name, commands) for name, commands in plays.items()]
+    assert [[_plain(turn) for turn in game] for game in own] == [[_plain(turn) for turn in game] for game in real]
+    assert all(game[-1][1] for game in own)
+
+
+def _own(name: str, commands: list[str]) -> Said:
+    game = load(SAMPLES / name / "game.json")
+    turns = [game.reset(), *[game.step(command) for command in commands]]
+    return [[turn.text, turn.won, turn.moves] for turn in turns]
+
+
+def _plain(turn: list[Any]) -> list[Any]:
+    text = turn[0].partition("=-")[2] if turn[0].startswith("-=") else turn[0]
+    return [sorted(text.replace(",", " ").replace(".", " ").split()), *turn[1:]]
 
 
 async def test_a_file_that_is_no_game_is_an_error(tmp_path: Path) -> None:
@@ -122,3 +133,44 @@ def test_every_game_of_the_published_lists_is_a_task() -> None:
     assert (found.manifest.how, found.manifest.digest) == ("published", PUBLISHED["ALFWorld"])
     assert tuple(found.tasks.sizes().values()) == (39, 18, 134)
     assert found.left_out == ()
+
+
+def said(*words: str) -> dict[str, Any]:
+    """The last line of a verb's output."""
+    done = CliRunner().invoke(build(("bench", "tasks")), [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    data: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return data
+
+
+def test_bench_plays_own_games_with_a_chat_model(
+    made: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = next(iter(made.values())).parents[5]
+    data = said("bench", "alfworld", "--simulated", "--data", str(folder), "--skill", "initial", "--ratio", "1:1:6")
+    assert (data["valid"], data["invalid"], data["score"]) == (6, {}, 1.0)
+
+
+def test_bench_plays_public_games_with_a_chat_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_data("alfworld")
+    monkeypatch.chdir(tmp_path)
+    words = ("--simulated", "--data", str(real_data(".")), "--split", "selection", "--limit", "2")
+    data = said("bench", "alfworld", *words)
+    assert (data["valid"], data["invalid"], data["score"]) == (2, {}, 1.0)
+    assert data["manifest"]["digest"] == PUBLISHED["ALFWorld"]
+
+
+def test_own_games_are_proved_by_their_walkthrough(
+    made: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scorer = {"name": "episode_won", "engine": "alfworld", "game": "game.tw-pddl"}
+    rows = []
+    for name in OWN:
+        (tmp_path / f"{name}.tw-pddl").write_bytes(made[name].read_bytes())
+        tests = {"game.tw-pddl": f"{name}.tw-pddl"}
+        rows.append({"id": name, "prompt": f"Do the task of {name}.", "tests": tests, "scorer": scorer})
+    (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    proofs = said("tasks", "check", "tasks.jsonl", "--no-run")["proofs"]
+    assert [(one["verdict"], one["oracle"], one["nothing"]) for one in proofs] == [("proved", 1.0, 0.0)] * 3

@@ -17,6 +17,7 @@ from skills_repo.glance import Glance, Tip
 from skills_repo.history import RepositoryError, SkillCommit
 from skills_repo.log import read_commits
 from skills_repo.message import neutral
+from skills_repo.publish.fetching import fetched_ref
 from skills_repo.repository import SkillRepository
 
 _MAX_WORDS = 160
@@ -27,7 +28,9 @@ async def look_at_skill(config: Config, at: str, before: SkillSeen) -> SkillSeen
     known = before if before.at == at else SkillSeen(at)
     try:
         history = open_history(config)
-        now = await asyncio.to_thread(glance.glance, history.root, history.skill_path, remote_ref(config))
+        now = await asyncio.to_thread(
+            glance.glance, history.root, history.skill_path, fetched_ref(config.publish.remote)
+        )
         if _same(now, known) and not known.wrong:
             return known
         return await _Look(config, history, now, known).seen()
@@ -39,12 +42,6 @@ async def look_at_skill(config: Config, at: str, before: SkillSeen) -> SkillSeen
         return replace(
             known, wrong=f"{config.skill.repository}: {error.strerror or error} (check rights and free space)"
         )
-
-
-def remote_ref(config: Config) -> str:
-    """What follows the remote's base branch."""
-    section = config.publish
-    return f"refs/remotes/{section.remote}/{section.base or 'HEAD'}"
 
 
 def _same(now: Glance, known: SkillSeen) -> bool:
@@ -155,10 +152,9 @@ class _Look:
             return ""
         if not await self.history.is_ancestor(head.commit, remote.commit):
             return ""
-        name = remote_ref(self.config).removeprefix("refs/remotes/")
         return (
-            f"{name} has another version of {self.history.skill_path} than HEAD, which is the one used "
-            f"(run `git pull` in {self.history.root}; a bare repository is brought forward by itself)"
+            f"{self.config.publish.remote} has a newer version of {self.history.skill_path} than HEAD, "
+            f"which is the one used (run `git pull` in {self.history.root})"
         )
 
 

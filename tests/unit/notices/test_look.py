@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemon.notices import tasks as tasks_module
+from daemon.notices.fetcher import Fetcher
 from daemon.notices.look import look
 from daemon.notices.seen import Seen
 from daemon.tasks.task import TaskSet
@@ -446,13 +447,13 @@ async def test_what_the_remote_has_and_head_lacks_is_said(watched: Watched, tmp_
     git(tmp_path, "clone", "--quiet", str(watched.folder), "clone")
     clone = Watched(tmp_path / "clone")
     assert await clone.kinds() == ["new"]
-    watched.commit("Say it shorter", "- one")
-    git(clone.folder, "fetch", "--quiet")
+    sha = watched.commit("Say it shorter", "- one")
+    assert await Fetcher().fetch(clone.project) == ""
     assert await clone.causes() == ()
     assert clone.seen is not None
     assert "git pull" in clone.seen.wrong["remote"]
     git(clone.folder, "pull", "--quiet")
-    assert await clone.kinds() == ["skill"]
+    assert [(one.kind, one.key) for one in await clone.causes()] == [("skill", sha)]
     assert clone.seen.wrong == {}
 
 

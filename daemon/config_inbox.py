@@ -15,6 +15,8 @@ class InboxSection(Section):
     keep: int = Field(default=500, ge=1, le=100_000)
     """Sessions that are kept, the newest."""
     keep_days: float = Field(default=30.0, gt=0, le=3_650)
+    evidence: bool = True
+    """Reflections read what went wrong in them; never with `mode = "paper"`."""
 
     @field_validator("sessions")
     @classmethod

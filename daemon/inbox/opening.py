@@ -9,12 +9,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.config import Config
 from daemon.inbox.inbox import Inbox
 from daemon.inbox.intake import Intake
 from daemon.inbox.memory import MemoryInbox
+from daemon.inbox.record import SessionRecord
 from daemon.inbox.sqlite import FILE, SqliteInbox
 from daemon.inbox.use import Use, use_of
 from daemon.places import state_folder
@@ -57,6 +59,18 @@ async def read_inbox(config: Config) -> AsyncIterator[Inbox]:
         yield inbox
     finally:
         await inbox.close()
+
+
+@dataclass(frozen=True)
+class InboxSessions:
+    """Reads a configuration's inbox whenever it is asked; an inbox that is not there has no sessions."""
+
+    config: Config
+
+    async def of(self, skill: str) -> tuple[SessionRecord, ...]:
+        """Sessions in which the skill was listed or opened, the newest first. Raises `JournalError`."""
+        async with read_inbox(self.config) as inbox:
+            return await inbox.sessions(skill)
 
 
 def intake_of(config: Config, inbox: Inbox, clock: Callable[[], float] = time.time) -> Intake:

@@ -11,6 +11,8 @@ from typing import Protocol
 import structlog
 
 from daemon.config import Config
+from daemon.inbox.opening import InboxSessions
+from daemon.optimizer.real_use import ReadsSessions
 from daemon.places import author_of, open_rejected
 from skills_repo.convention import DEFAULT, Convention
 from skills_repo.history import EditCommit, RepositoryError
@@ -47,6 +49,8 @@ class Beside:
     """Sets of rejected edits that are kept; 0: none."""
     rejected_days: float = 90.0
     notes: TakesNotes | None = None
+    sessions: ReadsSessions | None = None
+    """People's own sessions with the skill, as evidence."""
 
     async def convention(self, base: str) -> Convention:
         """How subjects are written in this run: as people did up to its base."""
@@ -81,4 +85,5 @@ def open_beside(config: Config) -> Beside:
         config.git.keep_rejected,
         config.git.keep_rejected_days,
         ReportNotes(root, author=author) if config.git.notes else None,
+        InboxSessions(config) if config.inbox.evidence and config.train.mode != "paper" else None,
     )

@@ -32,6 +32,7 @@ from daemon.optimizer.gates.gate import make_gate
 from daemon.optimizer.gates.measure import Selection
 from daemon.optimizer.opening import COMMITS_OF, Opened, Opening
 from daemon.optimizer.people import People, as_earlier_step
+from daemon.optimizer.real_use import Evidence, RealUse
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.report import RunReport
 from daemon.optimizer.report_note import note_of
@@ -103,8 +104,10 @@ class Training:
             firewall = await asyncio.to_thread(Firewall.of, self.tasks)
             if firewall.left_out:
                 log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
+            evidence = Evidence(self.journal, self.history, firewall, self.beside.sessions)
+            real_use = await evidence.of(opened.run)
             refusals = await self._refusals(firewall, opened.run)
-            report = await _Loop(self, refusals, opened, mark, started).run()
+            report = await _Loop(self, refusals, opened, mark, started, real_use=real_use).run()
         except RefMovedError as error:
             # Not ended: if the skill is left as it was, the same run goes on above what others committed.
             self.observer.notify(RunEnded(run_id, "failed", str(error)))
@@ -159,7 +162,14 @@ class _Loop:
     """One pass through a run, live or replayed."""
 
     def __init__(
-        self, training: Training, refusals: Refusals, opened: Opened, mark: Fingerprint, started: float
+        self,
+        training: Training,
+        refusals: Refusals,
+        opened: Opened,
+        mark: Fingerprint,
+        started: float,
+        *,
+        real_use: RealUse | None,
     ) -> None:
         self._training = training
         self._run = opened.run
@@ -175,7 +185,7 @@ class _Loop:
         self._plans = plan_steps(
             ids, epochs=train.epochs, batch=train.batch, accumulation=train.accumulation, seed=train.seed
         )
-        self._tools = _tools(training, refusals, opened.run.run_id)
+        self._tools = replace(_tools(training, refusals, opened.run.run_id), real_use=real_use)
         self._committer = Committer(
             training.history,
             opened.run.run_id,

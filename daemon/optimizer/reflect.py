@@ -16,6 +16,7 @@ from daemon.optimizer.batches import Minibatch
 from daemon.optimizer.memory import StepBuffer
 from daemon.optimizer.prompts.render import render, render_prompt
 from daemon.optimizer.proposals import Proposals, Source, unite_patterns
+from daemon.optimizer.real_use import RealUse
 from daemon.optimizer.replies import Pattern
 from daemon.optimizer.skill_files import SkillFiles
 from daemon.optimizer.updates.forms import EDITS, ReflectForm, for_files
@@ -62,6 +63,8 @@ class Reflector:
     """What the update mode asks for."""
     files: SkillFiles | None = None
     """What may be edited besides SKILL.md."""
+    real_use: RealUse | None = None
+    """What went wrong in people's own sessions: for reflections on failures."""
 
     async def reflect(self, cut: Sequence[Minibatch]) -> Reflection:
         """Ask for a patch from every minibatch, all at once."""
@@ -80,6 +83,7 @@ class Reflector:
             meta_skill=self.meta_skill,
             skill=self.skill.text,
             files=self.files,
+            real_use=None if minibatch.solved else self.real_use,
             budget=self.budget,
             earlier=self.buffer.told,
             attempts=attempts,

@@ -122,6 +122,7 @@ class Step:
             trace_tokens=knobs.train.trace_tokens,
             form=self._mode.form,
             files=SkillFiles.of(self.state.skill, self._limits(self._mode.budget(self.budget))),
+            real_use=tools.real_use,
         )
         learned = await Learning(
             tools.rollouts, reflector, self.state.skill, plan, tools.train, knobs, tools.run_id

@@ -11,6 +11,7 @@ from daemon.optimizer.decision import StepOutcome
 from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.gates.gate import Gate
 from daemon.optimizer.gates.measure import Selection
+from daemon.optimizer.real_use import RealUse
 from daemon.optimizer.refusals import Refusals
 from daemon.optimizer.settings import Knobs
 from daemon.rollouts.progress import Observer
@@ -33,6 +34,7 @@ class Tools:
     knobs: Knobs
     observer: Observer
     clock: Callable[[], float] = time.time
+    real_use: RealUse | None = None
 
 
 class EndedError(Exception):

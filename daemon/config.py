@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from daemon.config_daemon import DaemonSection
 from daemon.config_errors import Finding, findings, to_line
+from daemon.config_hooks import HooksSection
 from daemon.config_inbox import InboxSection
 from daemon.config_publish import PublishSection
 from daemon.config_train import BudgetSection, Section, TrainSection
@@ -153,6 +154,7 @@ class Config(Section):
     git: GitSection = GitSection()
     publish: PublishSection = PublishSection()
     daemon: DaemonSection = DaemonSection()
+    hooks: HooksSection = HooksSection()
     inbox: InboxSection = InboxSection()
     file: Path = Path("honed.toml")
     """Where it was read from (absolute); relative paths were resolved against its folder."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from daemon.config import Config
+from daemon.service.troubles import Troubles
 from daemon.telling.counting import Counting
 from daemon.telling.events import Bus
 from daemon.telling.lag import watch_lag
@@ -36,12 +37,19 @@ class Telling:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, desk: Desk, bus: Bus, config: Config) -> AsyncIterator[Telling]:
-        """Start what the daemon's own configuration asks for; raises `ConfigError` naming the key that mends it."""
+    async def open(
+        cls, desk: Desk, bus: Bus, config: Config, troubles: Troubles | None = None
+    ) -> AsyncIterator[Telling]:
+        """Start what the daemon's own configuration asks for; raises `ConfigError` naming the key that mends it.
+
+        `troubles`: where hooks that fail are shown; None: a place of their own, for the log and the bus.
+        """
         self = cls()
         async with AsyncExitStack() as stack:
             if config.daemon.listen:
                 await self._serve(stack, desk, bus, config)
+            if config.hooks.command or config.hooks.url:
+                await self._hook(stack, desk, bus, config, troubles or Troubles(bus))
             yield self
 
     async def _serve(self, stack: AsyncExitStack, desk: Desk, bus: Bus, config: Config) -> None:
@@ -52,6 +60,11 @@ class Telling:
         stack.push_async_callback(server.close)
         self.port = server.port
         await stack.enter_async_context(_beside(self.counting.book))
+
+    async def _hook(self, stack: AsyncExitStack, desk: Desk, bus: Bus, config: Config, troubles: Troubles) -> None:
+        from daemon.telling.hooks import open_hooks  # noqa: PLC0415 - for those who have any
+
+        await stack.enter_async_context(open_hooks(desk, bus, config, book=self.counting.book, troubles=troubles))
 
 
 @asynccontextmanager

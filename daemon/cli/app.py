@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from typer.rich_utils import rich_format_error
 
 from daemon import __version__, logs
 from daemon.cli.output import error_line
@@ -28,6 +27,15 @@ _MODULES = {
         "estimate",
         "calibrate",
         "train",
+        "status",
+        "events",
+        "jobs",
+        "explain",
+        "pause",
+        "resume",
+        "cancel",
+        "retry",
+        "reload",
         "eval",
         "log",
         "diff",
@@ -103,6 +111,8 @@ def main() -> None:
     try:
         code = build(asked(sys.argv[1:]))(standalone_mode=False)
     except typer.TyperException as error:
+        from typer.rich_utils import rich_format_error  # noqa: PLC0415 - it brings a renderer of Markdown along
+
         rich_format_error(error)  # type: ignore[arg-type] # the base class that Typer exports is never raised itself
         if "--json" in sys.argv[1:]:
             error_line("usage", " ".join(error.format_message().split()))

@@ -10,7 +10,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,26 +70,18 @@ class Client:
                 raise ControlError(f"the daemon at {self.path} gave no usable answer: {_plainly(error)}") from error
         if not isinstance(data, dict):
             raise ControlError(f"what answers at {self.path} is no honed daemon")
-        self._raise(data)
+        self.check(data)
         return data
 
-    def stream(self, query: str) -> Iterator[Line]:
-        """The lines of `/events?query`, as they come; close it when you stop reading. Raises `ControlError`."""
-        with closing(self._connected(SILENCE_S)) as connection:
-            response = self._sent(connection, "GET", f"/events?{query}", None)
-            with closing(response):
-                while True:
-                    try:
-                        raw = response.readline(_LINE)
-                        data = json.loads(raw) if raw else None
-                    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-                        why = _plainly(error)
-                        raise ControlError(f"the daemon at {self.path} stopped telling: {why}") from error
-                    if data is None:
-                        return
-                    self._raise(data)
-                    if "honed" not in data:
-                        yield Line(data.get("event"), int(data.get("lost", 0)))
+    def stream(self, query: str) -> Stream:
+        """The lines of `/events?query`, as they come; cut it when you stop reading. Raises `ControlError`."""
+        connection = self._connected(SILENCE_S)
+        try:
+            peer = connection.sock  # the connection forgets it once an answer has no length
+            return Stream(self, peer, self._sent(connection, "GET", f"/events?{query}", None))
+        except BaseException:
+            connection.close()
+            raise
 
     def _connected(self, timeout_s: float) -> _Connection:
         connection = _Connection(self.path, timeout_s)
@@ -131,7 +123,8 @@ class Client:
             return ""
         return f"the daemon is honed {self.version}, this is {__version__}: restart the daemon"
 
-    def _raise(self, data: dict[str, Any]) -> None:
+    def check(self, data: dict[str, Any]) -> None:
+        """Raise what an answer says is wrong."""
         error = data.get("error")
         if isinstance(error, dict):
             kind, message = str(error.get("kind", "")), str(error.get("message", ""))
@@ -139,6 +132,41 @@ class Client:
                 raise RefusedError(message)
             other = self.other_version()
             raise ControlError(f"the daemon says: {message}{f' ({other})' if other else ''}")
+
+
+class Stream:
+    """Reads the events' stream, in any one thread; may be cut from another."""
+
+    def __init__(self, client: Client, peer: socket.socket, response: http.client.HTTPResponse) -> None:
+        self._client = client
+        self._peer = peer
+        self._response = response
+
+    def read(self) -> Line | None:
+        """The next line; None at the end. Raises `ControlError`."""
+        while True:
+            try:
+                raw = self._response.readline(_LINE)
+                data = json.loads(raw) if raw else None
+            except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+                self._close()
+                raise ControlError(f"the daemon at {self._client.path} stopped telling: {_plainly(error)}") from error
+            if data is None:
+                self._close()
+                return None
+            self._client.check(data)
+            if "honed" not in data:
+                return Line(data.get("event"), int(data.get("lost", 0)))
+
+    def cut(self) -> None:
+        """Read no more."""
+        with suppress(OSError):
+            self._peer.shutdown(socket.SHUT_RDWR)
+        self._close()
+
+    def _close(self) -> None:
+        self._response.close()
+        self._peer.close()
 
 
 class _Connection(http.client.HTTPConnection):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import typer
+
+from daemon.cli.app import build
 from daemon.config import load_config
 from daemon.control.address import short
+from daemon.control.server import Bounds, serve_control
 from daemon.jobs.job import Job
 from daemon.service.project import Project
 from tests.support.desk import FakeDesk
@@ -88,3 +93,59 @@ def project_at(folder: Path, name: str) -> Project:
     """A project in a folder of its own, as a daemon keeps it."""
     folder.mkdir(exist_ok=True)
     return Project(name, load_config(chat_project(folder, "http://127.0.0.1:9/v1") / "honed.toml"))
+
+
+class Beside:
+    """A desk that answers from a thread of its own, so that a verb can be run as it is, in the main one."""
+
+    def __init__(self, desk: FakeDesk, state: Path) -> None:
+        self.desk = desk
+        self._state = state
+        self._up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="a daemon")
+
+    def __enter__(self) -> Beside:
+        self._thread.start()
+        assert self._up.wait(20)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.do(self._down.set)
+        self._thread.join(20)
+
+    def do(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Do something in the daemon's event loop."""
+        self._loop.call_soon_threadsafe(work, *arguments)
+
+    async def _serve(self) -> None:
+        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        async with serve_control(self.desk, self._state, bounds=Bounds(heartbeat_s=0.1)):
+            self._up.set()
+            await self._down.wait()
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a verb came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Its JSON line."""
+        found: dict[str, Any] = json.loads(self.out.splitlines()[-1])
+        return found
+
+
+def verb(line: str, config: Path, capsys: Any) -> Said:
+    """Run a verb in this process, as `honed LINE --config …` does."""
+    words = line.split()
+    app = build((words[0], "log"))
+    try:
+        code = app([*words, "--config", str(config)], standalone_mode=False)
+    except typer.Exit as end:
+        code = end.exit_code
+    out, err = capsys.readouterr()
+    return Said(int(code or 0), out, err)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daemon import __version__
+from daemon.control.address import SOCKET_NAME
 from daemon.control.client import Client, Line
 from daemon.control.errors import KINDS, ControlError, RefusedError
+from daemon.control.following import lines
 from daemon.control.routes import EVENTS, ROUTES
 from daemon.control.server import Bounds, serve_control
 from daemon.control.wire import to_data
@@ -140,13 +143,13 @@ async def test_a_fault_of_honed_names_no_more_than_its_kind(
 async def test_what_is_told_is_redacted(desk: FakeDesk, path: Path) -> None:
     key = "sk-ant-" + "api03-" + "A1b2C3d4" * 6
     desk.events.publish("broken", f"refused with {key}", note=[key])
-    [told] = await apart(lambda: list(Client(path).stream("after=0")))
+    [told] = await apart(lambda: list(iter(Client(path).stream("after=0").read, None)))
     assert key not in json.dumps(told.event)
     assert "[redacted]" in json.dumps(told.event)
 
 
 async def lines_of(path: Path, query: str) -> list[Line]:
-    return await apart(lambda: list(Client(path).stream(query)))
+    return await apart(lambda: list(iter(Client(path).stream(query).read, None)))
 
 
 async def test_events_after_a_number(desk: FakeDesk, path: Path) -> None:
@@ -278,18 +281,42 @@ async def test_leaving_cuts_followers_off(desk: FakeDesk, tmp_path: Path) -> Non
 
 
 async def test_a_daemon_that_goes_while_it_is_followed_is_an_end_and_no_wait(desk: FakeDesk, tmp_path: Path) -> None:
-    def rest(stream: Iterator[Line]) -> list[Line] | str:
+    socket = tmp_path / SOCKET_NAME
+
+    async def rest() -> str:
         try:
-            return list(stream)
+            return str([line.event["what"] async for line in lines(Client(socket), "follow=1") if line.event])
         except ControlError as error:
             return str(error)
 
-    async with serve_control(desk, tmp_path) as path:
+    async with serve_control(desk, tmp_path):
+        task = asyncio.create_task(rest())
+        async with asyncio.timeout(10):
+            while not desk.events._listeners:
+                await asyncio.sleep(0.02)
         desk.events.publish("house", "one")
-        stream = Client(path).stream("follow=1")
-        assert (await apart(next, stream)).event is not None
-        task = asyncio.create_task(apart(rest, stream))
         await asyncio.sleep(0.05)
     async with asyncio.timeout(10):
         found = await task
-    assert found == [] or "stopped telling" in found
+    assert found == "['one']" or "stopped telling" in found
+
+
+async def test_following_is_cancelled_at_once_though_nothing_comes(desk: FakeDesk, tmp_path: Path) -> None:
+    socket = tmp_path / SOCKET_NAME
+
+    async def follow() -> None:
+        async with aclosing(lines(Client(socket), "follow=1")) as told:
+            async for _ in told:
+                pass
+
+    async with serve_control(desk, tmp_path):
+        task = asyncio.create_task(follow())
+        async with asyncio.timeout(10):
+            while not desk.events._listeners:
+                await asyncio.sleep(0.02)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while desk.events._listeners:
+                desk.events.publish("house", "is anybody there?")
+                await asyncio.sleep(0.02)

@@ -87,6 +87,65 @@ def specimens(folder: Path) -> Mapping[str, Specimen]:
     }
 
 
+WAYS = (
+    "anls, long",
+    "exact_match, extract",
+    "file_checks, gold",
+    "json_checks, schema",
+    "math_equal, olympiad",
+    "multiple_choice, texts",
+    "numeric, unit",
+    "officeqa, list",
+    "officeqa, text",
+    "regex, whole",
+    "rubric, file",
+)
+"""Of those scorers that score by several rules, the others."""
+
+
+def other_ways(folder: Path) -> Mapping[str, Specimen]:
+    """By name of `WAYS`; gold files are laid into `folder`."""
+    gold = folder / "gold.md"
+    gold.write_text("Monday\nTuesday\n")
+    schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^(x+)+$"}}}
+    listed = {"type": "array", "minItems": 1, "uniqueItems": True}
+    criteria = [{"name": "day", "text": "It names the day."}]
+    checks = [{"path": "out.md", "gold": "gold.md", "ignore_space": True, "matches": "^(\\w+\\s*)+$", "max_bytes": 999}]
+    choices = {"A": "a red door", "B": "a blue door"}
+    long = "Port Alder " * 400
+    return {
+        "anls, long": _said("anls", long, long, "Elm", fallback="all"),
+        "exact_match, extract": _said("exact_match", "42", "is 42.", "is 41.", extract=r"is (\d+)"),
+        "file_checks, gold": Specimen(
+            task_for("file_checks", options={"checks": checks}, tests={"gold.md": gold}),
+            wrote("out.md", b"Monday  \r\nTuesday\n\n"),
+            wrote("out.md", b"Monday\n"),
+            "out.md",
+        ),
+        "json_checks, schema": Specimen(
+            task_for("json_checks", options={"file": "out.json", "json_schema": {"anyOf": [schema, listed]}}),
+            wrote("out.json", b'{"a": "xx"}'),
+            wrote("out.json", b'{"a": "xy"}'),
+            "out.json",
+        ),
+        "math_equal, olympiad": replace(
+            _said("math_equal", "1/2", r"\boxed{\frac{1}{2}}", r"\boxed{2}", rule="olympiad"),
+            slow=("nothing", "huge", "power tower", "plus minus", "nested brackets"),
+        ),
+        "multiple_choice, texts": _said("multiple_choice", "B", "a blue door", "a red door", choices=choices),
+        "numeric, unit": _said("numeric", 5, "5 percent", "5 kg", unit="percent", tolerance=0.01),
+        "officeqa, list": _said("officeqa", "[1.5, 2, 3]", "[1.5, 2, 3]", "[1.5, 3, 2]"),
+        "officeqa, text": _said("officeqa", "March 1977", "March 1977", "1977"),
+        "regex, whole": _said("regex", None, "ab", "abc", all=["(a|b|ab)*"], none=["c$"], whole=True),
+        "rubric, file": Specimen(
+            task_for("rubric", options={"criteria": criteria, "files": ["out.md"]}),
+            wrote("out.md", b"Monday"),
+            wrote("out.md", b"Sunday"),
+            "out.md",
+        ),
+    }
+
+
 def _said(scorer: str, answer: object, right: str, wrong: str, **options: object) -> Specimen:
     return Specimen(task_for(scorer, answer, options=options), said(right), said(wrong))
 

@@ -126,4 +126,4 @@ def _build(options: NumericOptions, context: Context) -> Scorer:
     return NumericScorer(options)
 
 
-NUMERIC = ScorerKind("numeric", 2, NumericOptions, _check, _build)
+NUMERIC = ScorerKind("numeric", 3, NumericOptions, _check, _build)

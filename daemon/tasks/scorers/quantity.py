@@ -116,8 +116,10 @@ def close(gold: float, given: float, relative: float, absolute: float) -> bool:
 
 
 def same_quantity(gold: Quantity, given: Quantity, *, relative: float = 0.0, absolute: float = 0.0) -> bool:
-    """Whether the given quantity means the gold one. 12 % is 12, never 0.12."""
+    """Whether the given quantity means the gold one. 12 % is 12, never 0.12, and never 12 kg."""
     if gold.unit and given.unit and gold.unit != given.unit:
+        return False
+    if (gold.percent and given.unit) or (given.percent and gold.unit):
         return False
     if gold.scale and given.scale:
         return close(gold.full, given.full, relative, absolute * gold.scale)

@@ -86,6 +86,8 @@ def test_hostile_text_costs_no_time(text: str) -> None:
         ("$5", "5 dollars", True),
         ("12%", "12", True),
         ("12", "12 percent", True),
+        ("12 %", "12 kg", False),
+        ("12 kg", "12 %", False),
         ("12%", "0.12", False),
         ("(5.2)", "-5.2", True),
         ("-5.2", "5.2", False),
@@ -117,6 +119,7 @@ async def test_scores(gold: object, answer: str, right: bool) -> None:
         ({"unit": "million"}, "5", "5,000,000", True),
         ({"unit": "kg"}, "5", "5 lb", False),
         ({"unit": "percent"}, "5", "5 %", True),
+        ({"unit": "percent"}, "5", "5 kg", False),
         ({"answer_tag": "FINAL_ANSWER"}, "5", "12 steps\n<FINAL_ANSWER>5</FINAL_ANSWER>", True),
     ],
 )

@@ -1,4 +1,4 @@
-"""What holds of every scorer, whatever it scores: one table of specimens against one table of hostile answers.
+"""What holds of every scorer, by whichever rule: one table of specimens against one table of hostile answers.
 
 A scorer's own time is processor time, which does not depend on how busy the machine is; what runs in a child is bounded
 there in the same way.
@@ -18,15 +18,26 @@ import pytest
 from daemon.tasks.scorers.registry import SCORERS, build_scorer, check_scorer, score_task
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
 from daemon.tasks.task import Score
-from tests.support.scorers import HOSTILE, HOSTILE_FILES, Specimen, playing, said, specimens, wrote
+from tests.support.scorers import (
+    HOSTILE,
+    HOSTILE_FILES,
+    WAYS,
+    Specimen,
+    other_ways,
+    playing,
+    said,
+    specimens,
+    wrote,
+)
 
+EVERY = (*sorted(SCORERS), *WAYS)
 OWN_S = 1.0
 """Processor time of this process that no answer may take: a tenth of it is much already."""
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Mapping[str, Specimen]:
-    return specimens(tmp_path)
+    return {**specimens(tmp_path), **other_ways(tmp_path)}
 
 
 @pytest.fixture
@@ -37,12 +48,12 @@ def context(tmp_path: Path) -> Context:
 
 
 def test_every_scorer_has_a_specimen(table: Mapping[str, Specimen]) -> None:
-    assert set(table) == set(SCORERS)
-    assert {name: one.task.scorer.name for name, one in table.items()} == {name: name for name in table}
+    assert set(table) == set(EVERY)
+    assert {name: one.task.scorer.name for name, one in table.items()} == {name: name.split(",")[0] for name in EVERY}
     assert all(type(kind.version) is int and kind.version >= 1 for kind in SCORERS.values())
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", EVERY)
 async def test_right_and_wrong_are_told_apart(name: str, table: Mapping[str, Specimen], context: Context) -> None:
     one = table[name]
     check_scorer(one.task)
@@ -54,14 +65,14 @@ async def test_right_and_wrong_are_told_apart(name: str, table: Mapping[str, Spe
     assert missed.feedback, "what failed is said"
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", EVERY)
 async def test_the_same_result_scores_the_same(name: str, table: Mapping[str, Specimen], context: Context) -> None:
     one = table[name]
     first, second = [await score_task(one.task, one.missed, context) for _ in range(2)]
     assert (first.value, first.hard, first.feedback) == (second.value, second.hard, second.feedback)
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", EVERY)
 async def test_scores_at_the_same_time_do_not_mix(name: str, table: Mapping[str, Specimen], context: Context) -> None:
     one = table[name]
     scores = await asyncio.gather(*(score_task(one.task, result, context) for result in (one.solved, one.missed) * 3))
@@ -83,7 +94,7 @@ async def verdict(one: Specimen, result: Result, context: Context) -> Score | No
     return score
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", EVERY)
 async def test_hostile_answers_get_a_verdict_or_are_invalid(
     name: str, table: Mapping[str, Specimen], context: Context
 ) -> None:
@@ -107,11 +118,12 @@ async def test_hostile_answers_get_a_verdict_or_are_invalid(
 SURPRISES: Mapping[str, list[str]] = {
     # A bare 5 is compatible with a gold of 5 million, by OfficeQA's rule.
     "numeric": ["right to left"],
+    "numeric, unit": ["right to left"],
     "officeqa": ["right to left"],
 }
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS))
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("odd", sorted(HOSTILE_FILES))
 async def test_hostile_files_get_a_verdict_or_are_invalid(
     name: str, odd: str, table: Mapping[str, Specimen], context: Context

@@ -21,6 +21,7 @@ from daemon.config_errors import Finding, findings, to_line
 from daemon.config_hooks import HooksSection
 from daemon.config_inbox import InboxSection
 from daemon.config_publish import PublishSection
+from daemon.config_retention import RetentionSection
 from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
@@ -153,6 +154,7 @@ class Config(Section):
     sandbox: SandboxSection = SandboxSection()
     git: GitSection = GitSection()
     publish: PublishSection = PublishSection()
+    retention: RetentionSection = RetentionSection()
     daemon: DaemonSection = DaemonSection()
     hooks: HooksSection = HooksSection()
     inbox: InboxSection = InboxSection()

@@ -23,6 +23,7 @@ from daemon.budget.purse import Purse
 from daemon.budget.totals import Models, Payer, PricedModel
 from daemon.config import SIMULATED, Config, ConfigError, ModelSection, TargetSection
 from daemon.demo.server import SimulatedModel
+from daemon.housekeeping.room import Room
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
@@ -155,11 +156,13 @@ async def open_parts(
     tasks: TaskSet | None = None,
     guard: Callable[[Purse], Purse] | None = None,
     heard: Heard = unheard,
+    patient: bool = False,
 ) -> AsyncIterator[Parts]:
     """Open everything for one verb.
 
     `harness` replaces `[target]` (another agent on the same tasks), and `tasks` the configured set; `guard` puts
-    another purse around the one of `[budget]`; `heard` is told of each request to a provider that has ended.
+    another purse around the one of `[budget]`; `heard` is told of each request to a provider that has ended;
+    `patient`: attempts wait while the disk is full, instead of stopping the run.
     """
     target = harness or config.target
     if tasks is None:
@@ -200,6 +203,7 @@ async def open_parts(
             observer=observer,
             purse=purse,
             salvage=recovered.salvage,
+            room=Room(state, patient=patient),
         )
         loud = choice.reasons if choice else ()
         yield Parts(

@@ -46,6 +46,7 @@ _MODULES = {
         "check",
         "bisect",
         "publish",
+        "clean",
         "bench",
         "demo",
         "tasks",

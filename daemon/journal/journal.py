@@ -93,5 +93,8 @@ class Journal(Protocol):
     async def spans(self, *, run_id: str | None = None, since: float | None = None) -> tuple[Span, ...]:
         """Who worked when, in order: on one run or on all; those that ended before a Unix time are left out."""
 
+    async def tidy(self) -> int:
+        """Give room that is not needed back to the disk; returns the bytes. Quick where there is nothing to do."""
+
     async def close(self) -> None:
         """Close the file."""

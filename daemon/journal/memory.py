@@ -232,6 +232,11 @@ class MemoryJournal:
         self._check_open()
         return tuple(span for span in self._all_spans if run_id in (None, span.run_id) and _in(span.seen, since))
 
+    async def tidy(self) -> int:
+        """There is no disk."""
+        self._check_open()
+        return 0
+
     async def close(self) -> None:
         """Nothing can be read or written from then on."""
         self._closed = True

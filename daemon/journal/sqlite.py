@@ -137,6 +137,10 @@ class SqliteJournal(SqliteReader):
         if span is not None:
             self._spans[run_id] = span
 
+    async def tidy(self) -> int:
+        """Give room that is not needed back to the disk; returns the bytes. Quick where there is nothing to do."""
+        return await self._db.tidy()
+
     async def _put(
         self, find: str, make: str, place: tuple[str, str | int, str], value: tuple[str, *tuple[float, ...]], what: str
     ) -> None:

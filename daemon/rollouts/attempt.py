@@ -33,6 +33,12 @@ from skills_repo.skill import Skill
 log = structlog.get_logger(__name__)
 
 Sleep = Callable[[float], Awaitable[None]]
+Room = Callable[[], Awaitable[None]]
+"""Returns once the disk has room for another attempt; raises `RunStopped` where nobody waits for it."""
+
+
+async def always() -> None:
+    """A `Room` that asks nothing."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,7 @@ class Attempts:
         sleep: Sleep = asyncio.sleep,
         purse: Purse | None = None,
         salvage: Salvage | None = None,
+        room: Room = always,
     ) -> None:
         self._harness = harness
         self._journal = journal
@@ -80,6 +87,7 @@ class Attempts:
         self._sleep = sleep
         self._purse = purse or OpenPurse()
         self._salvage = salvage or Salvage()
+        self._room = room
         self._judge = Judge(verifier, settings.tries, self._wait)
         self._breaker = Breaker()
         self._key_settings = {**harness.settings(), **settings.key_part()}
@@ -118,6 +126,7 @@ class Attempts:
         return record
 
     async def _once(self, skill: Skill | None, task: Task, key: AttemptKey, run_id: str, number: int) -> AttemptRecord:
+        await self._room()
         attempt_id = f"{run_id}-{uuid.uuid4().hex[:12]}"
         async with self._purse.spending("target") as spend:
             await self._journal.plan_attempt(attempt_id, run_id, task.id, key)

@@ -46,7 +46,10 @@ class Receipt:
 
 
 def write_receipt(folder: Path, record: AttemptRecord, result: Result) -> None:
-    """Write it durably. A disk that refuses costs the receipt, not the attempt. Blocking."""
+    """Write it: a kill finds it whole or not at all. A disk that refuses costs the receipt, not the attempt. Blocking.
+
+    Not forced to the disk: what a power cut takes of it or of the workspace is seen when it is read, and costs no more.
+    """
     data: dict[str, Any] = {
         "format": _FORMAT,
         "record": json.loads(encode_record(record)),
@@ -59,8 +62,6 @@ def write_receipt(folder: Path, record: AttemptRecord, result: Result) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(half, flags, 0o600), "w", encoding="utf-8") as file:
             json.dump(data, file)
-            file.flush()
-            os.fsync(file.fileno())
         half.replace(folder / NAME)
     except OSError as error:
         log.warning("receipt_not_written", folder=str(folder), error=str(error))

@@ -9,7 +9,7 @@ from pathlib import Path
 from daemon.budget.purse import Purse
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
-from daemon.rollouts.attempt import Attempts, AttemptSettings, Sleep
+from daemon.rollouts.attempt import Attempts, AttemptSettings, Room, Sleep, always
 from daemon.rollouts.parallel import Prefix, SingleFlight, ordered
 from daemon.rollouts.progress import Observer, Silent
 from daemon.rollouts.result import TaskResult
@@ -36,6 +36,7 @@ class Rollouts:
         sleep: Sleep = asyncio.sleep,
         purse: Purse | None = None,
         salvage: Salvage | None = None,
+        room: Room = always,
     ) -> None:
         self._journal = journal
         self._attempts = Attempts(
@@ -48,6 +49,7 @@ class Rollouts:
             sleep=sleep,
             purse=purse,
             salvage=salvage,
+            room=room,
         )
         self._slots = asyncio.Semaphore(workers)
         self._flights: SingleFlight[tuple[AttemptRecord, bool]] = SingleFlight()

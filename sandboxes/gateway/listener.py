@@ -98,12 +98,16 @@ def make_folder(sockets: Path) -> Path:
 
 def remove_dead(sockets: Path) -> list[str]:
     """Remove the folders of doors whose process is gone (nobody listens any more); returns their names."""
-    gone = []
-    for folder in sorted(sockets.glob(f"{_PREFIX}*")):
-        if not folder.is_symlink() and folder.is_dir() and not _listening(folder / SOCKET_NAME):
-            shutil.rmtree(folder, ignore_errors=True)
-            gone.append(folder.name)
-    return gone
+    gone = dead_doors(sockets)
+    for folder in gone:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [folder.name for folder in gone]
+
+
+def dead_doors(sockets: Path) -> list[Path]:
+    """Folders of doors that nobody listens at: their process is gone, or is making them at this very moment."""
+    folders = [folder for folder in sorted(sockets.glob(f"{_PREFIX}*")) if not folder.is_symlink() and folder.is_dir()]
+    return [folder for folder in folders if not _listening(folder / SOCKET_NAME)]
 
 
 def _listening(path: Path) -> bool:

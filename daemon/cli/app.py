@@ -48,6 +48,7 @@ _MODULES = {
         "publish",
         "clean",
         "bench",
+        "daemon",
         "demo",
         "tasks",
         "inbox",

@@ -55,10 +55,10 @@ def code_of(kind: str) -> int:
     return next((code for name, code in _EXIT_CODES.values() if name == kind), FAILED)
 
 
-def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
-    """Run `work()` to its end and leave with its exit code."""
+def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]], *, signals: bool = True) -> None:
+    """Run `work()` to its end and leave with its exit code; `signals` false: it heeds them itself."""
     try:
-        code = asyncio.run(_with_signals(work))
+        code = asyncio.run(_with_signals(work) if signals else work())
     except (KeyboardInterrupt, asyncio.CancelledError):
         output.error("interrupted", "interrupted; the same command goes on where it stopped")
         raise typer.Exit(INTERRUPTED) from None

@@ -36,7 +36,6 @@ class FrontDesk:
     troubles: Troubles
     reread: Callable[[], Awaitable[None]]
     """Reads the configuration again."""
-    engine: str = ""
     clock: Callable[[], float] = time.time
     state: DaemonState = "starting"
     boot: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -80,7 +79,7 @@ class FrontDesk:
             boot=self.boot,
             started=self.started,
             now=self.clock(),
-            engine=self.engine,
+            engine=self.worker.runner.engine,
             paused=pauses.get("", ""),
             projects=tuple(projects),
             troubles=self.troubles.all(),

@@ -31,6 +31,7 @@ from daemon.service.project import Project
 from daemon.telling.events import Bus
 from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
+from sandboxes.gateway.heard import Heard, unheard
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +61,11 @@ class Runner:
     circuits: Circuits
     observers: Callable[[str, int], tuple[Observer, ...]] = lambda project, job: ()
     """Who else listens to a run, by project and job."""
+    heard: Heard = unheard
+    """Is told of each request to a provider."""
     clock: Callable[[], float] = time.time
+    engine: str = ""
+    """The engine of the newest run, and its version."""
     _answered: dict[str, float] = field(default_factory=dict)
     """When each circuit's provider last answered (monotonic)."""
 
@@ -85,7 +90,10 @@ class Runner:
             project.name,
             (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
         )
-        async with open_parts(config, observer, guard=partial(_guard, circuits=circuits, leash=leash)) as parts:
+        guard = partial(_guard, circuits=circuits, leash=leash)
+        async with open_parts(config, observer, guard=guard, heard=self.heard) as parts:
+            if parts.engine is not None:
+                self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
             await self._preflight(parts, circuits)
             report = await train_with(parts, teller, preflight=False)
             branch = parts.history.branch.removeprefix("refs/heads/")

@@ -36,6 +36,7 @@ class FakeRunner:
     ends: list[JobEnd] = field(default_factory=list)
     hold: bool = False
     began: list[tuple[str, int]] = field(default_factory=list)
+    engine: str = ""
     together: int = 0
     most: int = 0
 

@@ -40,8 +40,9 @@ class Line:
 class Client:
     """Asks the daemon behind one socket."""
 
-    def __init__(self, path: Path, project: str = "") -> None:
+    def __init__(self, path: Path, project: str = "", *, timeout_s: float = ANSWER_S) -> None:
         self.path = path
+        self._timeout_s = timeout_s
         self.project = project
         """What the project that was looked for is called there; empty: not known."""
         self.version = ""
@@ -62,7 +63,7 @@ class Client:
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """One request and its answer."""
-        with closing(self._connected(ANSWER_S)) as connection:
+        with closing(self._connected(self._timeout_s)) as connection:
             response = self._sent(connection, method, path, body)
             try:
                 data = json.loads(response.read(_MOST + 1))
@@ -183,17 +184,17 @@ class _Connection(http.client.HTTPConnection):
         self.sock = connect(self._path, self._timeout_s)
 
 
-def find_daemon(state: Path) -> Client:
+def find_daemon(state: Path, timeout_s: float = ANSWER_S) -> Client:
     """The daemon that keeps the project of this state folder; raises `NoDaemonError` if none answers."""
     told = read_announcement(state)
     for path, project in _places(state, told):
         try:
-            connect(path, ANSWER_S).close()
+            connect(path, timeout_s).close()
         except (ConnectionRefusedError, FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             raise ControlError(f"cannot ask the daemon at {path}: {error.strerror or error}") from error
-        return Client(path, project)
+        return Client(path, project, timeout_s=timeout_s)
     raise NoDaemonError(no_daemon(state))
 
 

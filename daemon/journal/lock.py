@@ -12,16 +12,21 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from daemon.control.holding import daemon_that_holds
 from daemon.journal.journal import JournalError
 
 
 class StateBusyError(JournalError):
-    """Another process works in the state directory. `pid` is its id, if it could be read."""
+    """Another process works in the state directory. `pid` is its id, if it could be read.
 
-    def __init__(self, folder: Path, pid: int | None) -> None:
-        who = "another process" if pid is None else f"process {pid}"
-        remedy = "wait for it or stop it" if pid is None else f"wait for it, or `kill {pid}`"
-        super().__init__(f"the state directory {folder} is in use by {who} ({remedy})")
+    `daemon`: who it is and what lets others in, where it is a daemon.
+    """
+
+    def __init__(self, folder: Path, pid: int | None, daemon: str = "") -> None:
+        who = "another process (wait for it or stop it)"
+        if pid is not None:
+            who = daemon or f"process {pid} (wait for it, or `kill {pid}`)"
+        super().__init__(f"the state directory {folder} is in use by {who}")
         self.pid = pid
 
 
@@ -37,7 +42,8 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise StateBusyError(folder, _holder(pid_file)) from error
+        pid = _holder(pid_file)
+        raise StateBusyError(folder, pid, daemon_that_holds(folder, pid)) from error
     except OSError as error:
         raise JournalError(f"the state directory {folder}: {error.strerror} (make it writable)") from error
     try:

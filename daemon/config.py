@@ -22,6 +22,7 @@ from daemon.config_hooks import HooksSection
 from daemon.config_inbox import InboxSection
 from daemon.config_publish import PublishSection
 from daemon.config_retention import RetentionSection
+from daemon.config_telemetry import TelemetrySection
 from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
@@ -157,6 +158,7 @@ class Config(Section):
     retention: RetentionSection = RetentionSection()
     daemon: DaemonSection = DaemonSection()
     hooks: HooksSection = HooksSection()
+    telemetry: TelemetrySection = TelemetrySection()
     inbox: InboxSection = InboxSection()
     file: Path = Path("honed.toml")
     """Where it was read from (absolute); relative paths were resolved against its folder."""

@@ -50,6 +50,10 @@ class Telling:
                 await self._serve(stack, desk, bus, config)
             if config.hooks.command or config.hooks.url:
                 await self._hook(stack, desk, bus, config, troubles or Troubles(bus))
+            if config.telemetry.otlp_endpoint:
+                from daemon.telling.otel import open_otel  # noqa: PLC0415 - an extra
+
+                await stack.enter_async_context(open_otel(bus, config))
             yield self
 
     async def _serve(self, stack: AsyncExitStack, desk: Desk, bus: Bus, config: Config) -> None:

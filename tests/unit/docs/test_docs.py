@@ -88,7 +88,7 @@ def documented(text: str, model: type[BaseModel], column: int) -> None:
     assert {key: row[column] for key, row in table.items()} == {key: default_of(model, key) for key in table}
 
 
-@pytest.mark.parametrize("section", ["skill", "tasks", "train", "sandbox", "git", "publish", "inbox", "hooks"])
+@pytest.mark.parametrize("section", ["skill", "tasks", "train", "sandbox", "git", "publish", "inbox", "hooks", "telemetry"])
 def test_every_key_of_a_section_is_documented_with_its_default(section: str) -> None:
     model = Config.model_fields[section].annotation
     assert isinstance(model, type)
@@ -125,7 +125,7 @@ def test_a_key_without_a_default_is_in_the_example_and_the_example_loads(tmp_pat
     file.write_text(text)
     config = load_config(file)
     assert config.target.price == PriceSection(input=5.0, cached_input=0.5, output=30.0)
-    for name in ("skill", "tasks", "target", "optimizer", "sandbox", "git", "train", "publish", "hooks"):
+    for name in ("skill", "tasks", "target", "optimizer", "sandbox", "git", "train", "publish", "hooks", "telemetry"):
         section = getattr(config, name)
         bare = {key for key in type(section).model_fields if default_of(type(section), key) in ("required", "none")}
         shared = {"base_url", "api_key_env", "price"} if name == "optimizer" else {"temperature"}

@@ -21,7 +21,7 @@ from daemon.cli.options import AsJson
 from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import run
-from daemon.cli.train import edits_table, scores_data, scores_table
+from daemon.cli.train_report import edits_table, scores_data, scores_table
 from daemon.config import Config, TargetSection, load_config
 from daemon.demo.repository import DemoRepository, prepare
 from daemon.optimizer.evaluate import EvaluationReport

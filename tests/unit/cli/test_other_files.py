@@ -13,7 +13,7 @@ from daemon.cli.output import Output
 from daemon.cli.revert import _revert
 from daemon.cli.show_parts import edit_text
 from daemon.cli.show_step import _edit_row
-from daemon.cli.train import edits_table
+from daemon.cli.train_report import edits_table
 from daemon.cli.why import _why
 from daemon.config import load_config
 from daemon.optimizer.report import EditFate

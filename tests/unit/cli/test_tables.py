@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from daemon.cli.progress import ProgressLines
-from daemon.cli.train import edits_table, render_report
+from daemon.cli.train_report import Setting, edits_table, render_report
 from daemon.config_train import TrainSection
 from daemon.optimizer.decision import RolloutSummary, StepDecision
 from daemon.optimizer.gates.power import smallest_effect
@@ -59,14 +60,10 @@ def a_step(step: int, outcome: Any) -> StepDecision:
 
 
 def rendered(report: RunReport, selection: int = 30, **train: Any) -> str:
-    parts = SimpleNamespace(
-        harness=SimpleNamespace(name="chat"),
-        history=SimpleNamespace(branch="refs/heads/honed/demo"),
-        config=SimpleNamespace(train=TrainSection(**train)),
-        tasks=SimpleNamespace(sizes=lambda: {"selection": selection}, split_digest=PUBLISHED["OfficeQA"]),
-    )
+    tasks: Any = SimpleNamespace(sizes=lambda: {"selection": selection}, split_digest=PUBLISHED["OfficeQA"])
+    setting = Setting("chat", "none", "", tasks, "refs/heads/honed/demo", Path("/r"), TrainSection(**train))
     out = io.StringIO()
-    render_report(Console(file=out, width=200), report, parts)  # type: ignore[arg-type]
+    render_report(Console(file=out, width=200), report, setting)
     return out.getvalue()
 
 

@@ -88,7 +88,9 @@ def documented(text: str, model: type[BaseModel], column: int) -> None:
     assert {key: row[column] for key, row in table.items()} == {key: default_of(model, key) for key in table}
 
 
-@pytest.mark.parametrize("section", ["skill", "tasks", "train", "sandbox", "git", "publish", "inbox", "hooks", "telemetry"])
+@pytest.mark.parametrize(
+    "section", ["skill", "tasks", "train", "sandbox", "git", "publish", "inbox", "retention", "hooks", "telemetry"]
+)
 def test_every_key_of_a_section_is_documented_with_its_default(section: str) -> None:
     model = Config.model_fields[section].annotation
     assert isinstance(model, type)

@@ -14,7 +14,7 @@ from daemon import __version__
 from daemon.jobs.job import ENDED, Cause, Job
 from daemon.jobs.standing import Seat
 from daemon.jobs.store import JobStore, Pause
-from daemon.service.desk import DaemonState, DeskError, Explanation, ProjectStatus, Status
+from daemon.service.desk import CircuitStatus, DaemonState, DeskError, Explanation, ProjectStatus, Status
 from daemon.service.project import Project
 from daemon.service.spending import spent_today
 from daemon.service.troubles import Troubles
@@ -36,6 +36,8 @@ class FrontDesk:
     troubles: Troubles
     reread: Callable[[], Awaitable[None]]
     """Reads the configuration again."""
+    looks: Callable[[], int] = lambda: 0
+    """How many looks were made."""
     clock: Callable[[], float] = time.time
     state: DaemonState = "starting"
     boot: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -84,6 +86,8 @@ class FrontDesk:
             projects=tuple(projects),
             troubles=self.troubles.all(),
             events=self.bus.newest,
+            looks=self.looks(),
+            circuits=tuple(CircuitStatus(one.name, one.state.phase, one.reason) for one in self.worker.circuits.all()),
         )
 
     async def explain(self, number: int) -> Explanation:
@@ -182,6 +186,8 @@ class FrontDesk:
             next_at=seat.next_at,
             spent_today_usd=spent.usd,
             attempts_today=spent.attempts,
+            cap_today_usd=project.config.budget.day.usd,
+            cap_today_attempts=project.config.budget.day.attempts,
         )
 
     async def _job(self, number: int) -> Job:

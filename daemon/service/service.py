@@ -74,10 +74,14 @@ class Service:
                 self.projects, self.store, runner, board, self.bus, self.circuits, self.troubles, self._look_after
             )
             self.looker.wake = self.worker.wake
-            self.desk = FrontDesk(self.worker, self.store, self.bus, self.troubles, self._reload)
+            self.desk = FrontDesk(
+                self.worker, self.store, self.bus, self.troubles, self._reload, lambda: self.looker.looks
+            )
             await self.worker.recover()
             await self._try_failed_again()
-            telling = await stack.enter_async_context(Telling.open(self.desk, self.bus, self.projects.main))
+            telling = await stack.enter_async_context(
+                Telling.open(self.desk, self.bus, self.projects.main, self.troubles)
+            )
             runner.heard = telling.heard
             self.socket = await stack.enter_async_context(serve_control(self.desk, self.state))
             stack.callback(self._withdraw)

@@ -17,6 +17,8 @@ class InboxSection(Section):
     keep_days: float = Field(default=30.0, gt=0, le=3_650)
     evidence: bool = True
     """Reflections read what went wrong in them; never with `mode = "paper"`."""
+    harvest_sessions: int = Field(default=3, ge=2)
+    """Sessions that must show a pattern before it becomes a draft of a task."""
 
     @field_validator("sessions")
     @classmethod

@@ -49,6 +49,7 @@ _MODULES = {
         "clean",
         "bench",
         "daemon",
+        "harvest",
         "demo",
         "tasks",
         "inbox",

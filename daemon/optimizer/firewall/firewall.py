@@ -142,8 +142,8 @@ class Firewall:
         index = self._index
         for hit in index.phrases.find(words):
             owners = index.owners[hit.phrase]
-            gold = owners.gold | owners.titles if is_title(words.raw(hit.first, hit.last)) else owners.gold
-            label = len(gold) > max(2, index.size // 50) or index.spread[hit.phrase] > max(3, index.size // 20)
+            gold = owners.either if is_title(words.raw(hit.first, hit.last)) else owners.gold
+            label = gold > max(2, index.size // 50) or index.spread[hit.phrase] > max(3, index.size // 20)
             if gold and not label and hit.phrase not in known.phrases and as_answer(words, hit):
                 yield hit
 
@@ -161,7 +161,7 @@ class Firewall:
         for hit in index.phrases.find(words):
             owners = index.owners[hit.phrase]
             most = max(2, index.size // 10) if owners.kind == "file" else self._rare
-            spread = max(len(owners.named), index.spread[hit.phrase])
+            spread = max(owners.named, index.spread[hit.phrase])
             if not owners.named or spread > most or hit.phrase in known.phrases:
                 continue
             if owners.kind == "file" or as_name(words, hit):

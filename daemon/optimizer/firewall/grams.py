@@ -1,16 +1,16 @@
 """An index of runs of `SIZE` words, kept as hashes, with how many tasks each occurs in.
 
-The hash is a rolling one over word numbers, so the same texts give the same index in every process, and looking a
-text up takes time linear in it.
+The hash is a rolling one over word numbers, so the same texts give the same index in every process. A run of a task
+takes eight bytes (`Tally`), and looking a text up takes time all but linear in it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from daemon.optimizer.firewall.tally import Tally
 from daemon.optimizer.firewall.vocabulary import STOP_WORDS
 
 SIZE = 8
@@ -44,12 +44,8 @@ class Grams:
     content: int = CONTENT
     """How many words of a run must not be `dull`."""
     dull: Callable[[str], bool] = STOP_WORDS.__contains__
-    held: set[int] = field(default_factory=set)
-    """Runs of selection and test tasks."""
-    open: set[int] = field(default_factory=set)
-    """Runs of train tasks."""
-    tasks: Counter[int] = field(default_factory=Counter)
-    """How many tasks each run occurs in."""
+    tally: Tally = field(default_factory=Tally)
+    """In how many held-out and train tasks each run occurs."""
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, texts: list[tuple[str, ...]], *, held: bool) -> None:
@@ -61,8 +57,11 @@ class Grams:
                 if word not in numbers:
                     numbers[word] = len(numbers) + 1
             runs |= self.hashes(words)
-        (self.held if held else self.open).update(runs)
-        self.tasks.update(runs)
+        self.tally.add(runs, held=held)
+
+    def excuse(self, words: tuple[str, ...]) -> None:
+        """The runs of a text count as train text, which is no leak."""
+        self.tally.add(self.hashes(words), held=False)
 
     def runs(self, words: tuple[str, ...]) -> Iterator[tuple[int, int, bool]]:
         """(number of the first word, hash, whether it says enough) of every run of known words."""
@@ -96,8 +95,11 @@ class Grams:
         """
         joined: list[Run] = []
         for first, run, telling in self.runs(words):
-            held = run in self.held and run not in self.open
-            if run in exempt or not (held or 0 < self.tasks[run] <= rare):
+            if run in exempt:
+                continue
+            out, train = self.tally.count(run)
+            held = bool(out) and not train
+            if not (held or 0 < out + train <= rare):
                 continue
             found = Run(first, first + self.size - 1, held, telling)
             joined.append(joined.pop().with_next(found) if joined and joined[-1].last >= first else found)

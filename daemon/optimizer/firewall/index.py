@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from daemon.optimizer.firewall.gold import Gold, as_options, gold_of, shapes
@@ -34,19 +34,33 @@ def code_grams() -> Grams:
     return Grams(size=CODE_RUN, content=CODE_SIGNS, dull=lambda word: word.isalnum() or word in _PROSE)
 
 
-@dataclass
+@dataclass(slots=True)
 class Owners:
-    """Whose a phrase is: numbers of tasks."""
+    """How many tasks have a phrase: there may be millions of these, so no task's number is kept but the last one's."""
 
-    gold: set[int] = field(default_factory=set)
-    titles: set[int] = field(default_factory=set)
-    """Of those to whom it is gold, but whose words are common: "The King and I" counts only where it has capitals."""
-    named: set[int] = field(default_factory=set)
+    gold: int = 0
+    """Tasks to which it is gold."""
+    either: int = 0
+    """These and those to whom it is gold with common words: "The King and I" counts only where it has capitals."""
+    named: int = 0
+    """Tasks whose prompts name it."""
     kind: str = ""
     text: str = ""
     """As the first prompt has it."""
     held: bool = False
     """Whether any of them is held out."""
+    _last: tuple[int, int, int] = (-1, -1, -1)
+
+    def note(self, number: int, *, gold: bool = False, title: bool = False, named: bool = False) -> None:
+        """Count a task; tasks come in the order of their numbers, each perhaps several times."""
+        last_gold, last_either, last_named = self._last
+        if gold and last_gold != number:
+            self.gold, last_gold = self.gold + 1, number
+        if (gold or title) and last_either != number:
+            self.either, last_either = self.either + 1, number
+        if named and last_named != number:
+            self.named, last_named = self.named + 1, number
+        self._last = (last_gold, last_either, last_named)
 
 
 @dataclass
@@ -71,19 +85,26 @@ class Index:
 
 
 def build(tasks: TaskSet) -> Index:
-    """Read the whole set, the sealed split included."""
-    everything = (*tasks.split("train"), *tasks.split("selection"), *tasks.open_test())
-    index = Index(size=len(everything))
-    reader = Material.for_tasks(sum(bool(task.files or task.tests) for task in everything))
-    prompts: list[Words] = []
-    for number, task in enumerate(everything):
-        prompt = split(task.prompt)
-        prompts.append(prompt)
-        _take(index, number, task, prompt, reader)
-    for prompt in prompts:
-        index.spread.update({hit.phrase for hit in index.phrases.find(prompt)})
+    """Read the whole set, the sealed split included, task by task."""
+    index, with_files = Index(), 0
+    for task in _every(tasks):
+        index.size += 1
+        with_files += bool(task.files or task.tests)
+    reader = Material.for_tasks(with_files)
+    for number, task in enumerate(_every(tasks)):
+        _take(index, number, task, split(task.prompt), reader)
+    # Only now all phrases are known; prompts are read again, for together they would fill the memory.
+    for task in _every(tasks):
+        index.spread.update({hit.phrase for hit in index.phrases.find(split(task.prompt))})
     index.left_out = reader.left_out
     return index
+
+
+def _every(tasks: TaskSet) -> Iterator[Task]:
+    """Every task, in the same order each time."""
+    yield from tasks.split("train")
+    yield from tasks.split("selection")
+    yield from tasks.open_test()
 
 
 def _take(index: Index, number: int, task: Task, prompt: Words, reader: Material) -> None:
@@ -97,12 +118,12 @@ def _take(index: Index, number: int, task: Task, prompt: Words, reader: Material
     index.secrets |= {as_options(text) for text in gold.secrets}
     for words in _shapes((*gold.answers, *gold.files)):
         if distinctive(words):
-            _own(index, words, held=held).gold.add(number)
+            _own(index, words, held=held).note(number, gold=True)
         elif sum(word not in STOP_WORDS for word in words) > 1:
-            _own(index, words, held=held).titles.add(number)
+            _own(index, words, held=held).note(number, title=True)
     for name in names_of(task):
         owners = _own(index, name.words, held=held)
-        owners.named.add(number)
+        owners.note(number, named=True)
         owners.kind, owners.text = owners.kind or name.kind, owners.text or name.text
     if not held:
         index.gold[task.id] = gold

@@ -52,8 +52,8 @@ class Own:
                 own.values.add(words)
         own.long.add([split(text).words for text in (*gold.answers, *gold.files)], held=True)
         own.source.add([split_code(text).words for text in gold.source], held=True)
-        own.source.open |= own.source.hashes(split_code(task.prompt).words)
-        own.long.open |= own.long.hashes(split(task.prompt).words)
+        own.source.excuse(split_code(task.prompt).words)
+        own.long.excuse(split(task.prompt).words)
         return cls(
             answers=own.answers,
             values=own.values,

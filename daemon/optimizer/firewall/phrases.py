@@ -30,7 +30,7 @@ class Hit:
 class Phrases:
     """Phrases by their letters and digits."""
 
-    splits: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    splits: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     _lengths: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, words: tuple[str, ...]) -> str:
@@ -38,7 +38,9 @@ class Phrases:
         key = "".join(words)
         if not SHORTEST <= len(key) <= LONGEST:
             return ""
-        self.splits.setdefault(key, set()).add(words)
+        known = self.splits.get(key, ())
+        if words not in known:
+            self.splits[key] = (*known, words)
         lengths = self._lengths.setdefault(key[:_PREFIX], [])
         if len(key) not in lengths:
             insort(lengths, len(key))

@@ -64,7 +64,7 @@ def _taken_back(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
 def _requests(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
     """Edits that came to HEAD or to the remote's base branch, and requests that were closed."""
     for was, now, where in ((before.remote, after.remote, "the remote"), (before.head, after.head, "HEAD")):
-        if was.commit and now.edits > was.edits and now.edit != was.edit:
+        if after.merges and was.commit and now.edits > was.edits and now.edit != was.edit:
             yield Cause("request", f"merged {now.edit}", f"edits of honed's were merged on {where}")
     known = {act.key for act in before.closed}
     for act in after.closed:

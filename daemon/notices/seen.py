@@ -89,6 +89,8 @@ class SkillSeen:
     """The remote's base branch, as it was last fetched."""
     taken: tuple[Act, ...] = ()
     closed: tuple[Act, ...] = ()
+    merges: bool = True
+    """People merge honed's edits; False: honed itself does (`[publish] mode = "direct"`), and that is no cause."""
     behind: str = ""
     """The remote has a version of the skill that is not here: one sentence with the remedy."""
     wrong: str = ""

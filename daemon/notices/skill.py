@@ -77,6 +77,7 @@ class _Look:
             remote=await self._line(now.remote, before.remote, (), None),
             taken=taken,
             closed=tuple(Act(name, what=_words(reason)) for name, reason in now.closed),
+            merges=self.config.publish.mode != "direct",
             behind=await self._behind(),
         )
 
@@ -127,8 +128,8 @@ class _Look:
             return False  # what it took back is not in this repository: it is a change like any other
 
     async def _edits(self, tip: Tip) -> Sequence[str]:
-        """Honed's commits and squashes of them on a line, newest first; none where honed itself brings them there."""
-        if not tip.commit or self.config.publish.mode == "direct":
+        """Honed's commits and squashes of them on a line, newest first."""
+        if not tip.commit:
             return ()
         if tip.commit not in self._logs:
             log = await self.history.log(MOST_COMMITS, at=tip.commit)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -67,7 +67,7 @@ class Watcher:
         self._news.set()
         await asyncio.to_thread(self._arms.close)
 
-    async def changes(self) -> AsyncIterator[set[str]]:
+    async def changes(self) -> AsyncGenerator[set[str], None]:
         """Names of projects to look at, as they come; ends when the watcher is closed. For one reader."""
         while not self._closed:
             names = await self._due()

@@ -19,6 +19,7 @@ from tests.benchmarks.gate import gate
 from tests.benchmarks.loading import loading
 from tests.benchmarks.log import log
 from tests.benchmarks.no_op_runs import no_op_runs
+from tests.benchmarks.notices import notices
 from tests.benchmarks.results import RESULTS, Result, ResultsError, merge_write, table
 from tests.benchmarks.sandbox import attempts_per_min, overhead
 from tests.benchmarks.startup import startup
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "ablation": ablations,
     "no_op_runs": no_op_runs,
     "tasks": loading,
+    "notices": notices,
 }
 """By the first words of the names of their results."""
 

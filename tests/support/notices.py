@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +114,16 @@ class Watched:
         file.write_text(text.replace(old, new))
 
 
+@cache
+def _template() -> Path:
+    """A fresh project that is copied: making one takes a dozen git processes."""
+    folder = Path(tempfile.mkdtemp(prefix="honed-notices-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    skill_project(folder)
+    return folder
+
+
 def a_watched(folder: Path) -> Watched:
     """A fresh project."""
-    folder.mkdir(parents=True, exist_ok=True)
-    skill_project(folder)
+    shutil.copytree(_template(), folder, dirs_exist_ok=True)
     return Watched(folder)

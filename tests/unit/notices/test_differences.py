@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,12 @@ SKILL = SkillSeen("repo", HEAD, BRANCH, REMOTE, taken=(Act("e1", "x1"),), closed
 BEFORE = Seen(ConfigSeen("c1"), TasksSeen("tasks", "m1", "d1", 3), SKILL)
 
 
-def skill(**changes: object) -> Seen:
+def skill(**changes: Any) -> Seen:
     """Another skill."""
     return replace(BEFORE, skill=replace(SKILL, **changes))
 
 
-def tasks(**changes: object) -> Seen:
+def tasks(**changes: Any) -> Seen:
     """Other tasks."""
     return replace(BEFORE, tasks=replace(BEFORE.tasks, **changes))
 
@@ -96,6 +97,11 @@ CASES: dict[str, tuple[Seen | None, Seen, list[tuple[str, str]]]] = {
         BEFORE,
         skill(head=Line("h2", "u1", edit="e2", edits=2)),
         [("request", "merged e2")],
+    ),
+    "honed's edits merged by honed itself": (
+        BEFORE,
+        skill(head=Line("h2", "v1", edit="e2", edits=2), remote=Line("r2", "v1", edit="e2", edits=2), merges=False),
+        [],
     ),
     "honed's edits merged with a person's change": (
         BEFORE,

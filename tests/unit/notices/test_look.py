@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +15,10 @@ from daemon.notices import tasks as tasks_module
 from daemon.notices.fetcher import Fetcher
 from daemon.notices.look import look
 from daemon.notices.seen import Seen
+from daemon.tasks.manifest import make_manifest, write_manifest
+from daemon.tasks.splits import SPLITS
 from daemon.tasks.task import TaskSet
-from skills_repo import git as git_module
+from skills_repo.processes import run_to_end
 from tests.support.history import PATH
 from tests.support.honed_cli import git
 from tests.support.notices import BRANCH, Watched, a_watched
@@ -30,12 +34,6 @@ async def watched(tmp_path: Path) -> Watched:
     return made
 
 
-def let_settle(*files: Path) -> None:
-    """Times of change in the past: what changed just now is not trusted."""
-    for file in files:
-        os.utime(file, (1_000_000_000, 1_000_000_000))
-
-
 async def test_nothing_happened(watched: Watched) -> None:
     assert await watched.causes() == ()
     assert await watched.causes() == ()
@@ -47,8 +45,12 @@ async def test_an_idle_look_runs_two_processes_and_loads_no_tasks(
     monkeypatch.setattr(tasks_module, "_SETTLED_NS", 0)
     await watched.causes()
     ran: list[object] = []
-    run = git_module.run_to_end
-    monkeypatch.setattr(git_module, "run_to_end", lambda argv, *more, **kw: ran.append(argv) or run(argv, *more, **kw))
+
+    def counted(argv: Sequence[str], *more: Any, **how: Any) -> tuple[int, bytes, bytes]:
+        ran.append(argv)
+        return run_to_end(argv, *more, **how)
+
+    monkeypatch.setattr("skills_repo.git.run_to_end", counted)
 
     def never(*_: object, **__: object) -> TaskSet:
         raise AssertionError("loaded")
@@ -284,9 +286,7 @@ async def test_a_manifest_beside_the_tasks_counts(watched: Watched) -> None:
     ids = [row["id"] for row in watched.tasks()]
     assert watched.seen is not None
     before = watched.seen.tasks
-    from daemon.tasks.manifest import make_manifest, write_manifest
-
-    splits = {one: ("train", "selection", "test")[at % 3] for at, one in enumerate(ids)}
+    splits = {one: SPLITS[at % 3] for at, one in enumerate(ids)}
     write_manifest(watched.folder / "tasks.splits.json", make_manifest(splits), force=False)
     assert await watched.kinds() == ["tasks"]
     assert watched.seen.tasks.digest != before.digest

@@ -15,7 +15,7 @@ ENGINES: dict[EngineName, str] = {
 }
 """Engine to the module whose `load(file)` gives a `Game`."""
 GAME_FILES: dict[EngineName, str] = {"alfworld": "game.tw-pddl", "household": "game.json"}
-MISSING = "needs further packages, and a C compiler to build them: pip install 'honed[alfworld]'"
+MISSING = "needs further packages, and C and C++ compilers to build them: pip install 'honed[alfworld]'"
 
 
 @dataclass(frozen=True)

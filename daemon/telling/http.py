@@ -65,7 +65,7 @@ class Pages:
     async def _answer(self, request: web.BaseRequest) -> tuple[int, bytes, str]:
         pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics}
         page = pages.get(request.path)
-        if not self.config.daemon.listen_public and not self._is_meant(request.headers.get("Host", self.host)):
+        if not self.config.daemon.listen_public and not self._is_meant(request.headers.get("Host")):
             return 421, b"this address is for loopback alone\n", _TEXT
         if page is None:
             return 404, b"there are /healthz, /readyz and /metrics\n", _TEXT
@@ -73,7 +73,9 @@ class Pages:
             return 405, b"ask with GET\n", _TEXT
         return await page()
 
-    def _is_meant(self, header: str) -> bool:
+    def _is_meant(self, header: str | None) -> bool:
+        if header is None:
+            return True  # no browser asks without
         try:
             host = urlsplit(f"//{header}").hostname or ""
         except ValueError:

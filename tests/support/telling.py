@@ -42,9 +42,9 @@ def a_step(bus: Bus, project: str = "greeting", **data: Any) -> DaemonEvent:
     return bus.publish("step", "step 1 accepted", project=project, job=1, **{**given, **data})
 
 
-async def raw(port: int, request: bytes) -> bytes:
+async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
     """What a server answers to these bytes until it closes the connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(request)
         await writer.drain()

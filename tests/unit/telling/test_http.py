@@ -94,6 +94,21 @@ async def test_the_machine_s_own_names_are_answered(tmp_path: Path, host: str) -
         assert (await get(server, "/healthz", headers={"Host": host}))[0] == 200
 
 
+def test_loopback_of_both_protocols_answers_a_probe_without_a_host(tmp_path: Path) -> None:
+    async def probe(host: str) -> bytes:
+        text = f'[daemon]\nlisten = "{f"[{host}]" if ":" in host else host}:0"\n'
+        async with listening(tmp_path, text=text) as server:
+            return await raw(server.port, b"GET /healthz HTTP/1.0\r\n\r\n", host)
+
+    assert asyncio.run(probe("127.0.0.1")).startswith(b"HTTP/1.0 200")
+    try:
+        with socket.socket(socket.AF_INET6) as tried:
+            tried.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    assert asyncio.run(probe("::1")).startswith(b"HTTP/1.0 200")
+
+
 async def test_where_it_is_meant_to_be_public_any_name_is_answered(tmp_path: Path) -> None:
     text = '[daemon]\nlisten = "0.0.0.0:0"\nlisten_public = true\n'
     async with listening(tmp_path, text=text) as server:

@@ -41,6 +41,7 @@ def cell_data(
             **found.sizes()[report.split],
         },
         "tasks_digest": parts.tasks.digest,
+        "split_digest": found.manifest.digest,
         "left_out": [{"task": left.id, "why": left.why} for left in left_out],
         "harness": parts.harness.name,
         "model": model,

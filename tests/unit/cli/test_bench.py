@@ -77,7 +77,8 @@ def test_every_benchmark_runs_from_end_to_end(name: str) -> None:
     assert data["score"] >= BETTER.get(name, 0.0)
     assert data["skill"]["name"] == name
     assert data["skill"]["digest"].startswith("sha256:")
-    assert data["manifest"]["digest"].startswith("sha256:")
+    assert data["split_digest"] == data["manifest"]["digest"]
+    assert data["split_digest"].startswith("sha256:")
     assert not data["manifest"]["published"]
     least, most = TURNS.get(name, (1, 1))
     assert least <= data["usage"]["requests"] / data["tasks"] <= most

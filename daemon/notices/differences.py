@@ -62,9 +62,11 @@ def _taken_back(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
 
 
 def _requests(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
-    """Edits that came to HEAD or to the remote's base branch, and requests that were closed."""
+    """Edits that came to HEAD or to the remote's base branch, whichever they came to first; requests that were closed."""
+    merged = {before.head.edit, before.remote.edit}
     for was, now, where in ((before.remote, after.remote, "the remote"), (before.head, after.head, "HEAD")):
-        if after.merges and was.commit and now.edits > was.edits and now.edit != was.edit:
+        came = was.commit and was.tree != now.tree and now.edits > was.edits
+        if after.merges and came and now.edit not in merged:
             yield Cause("request", f"merged {now.edit}", f"edits of honed's were merged on {where}")
     known = {act.key for act in before.closed}
     for act in after.closed:

@@ -118,6 +118,11 @@ CASES: dict[str, tuple[Seen | None, Seen, list[tuple[str, str]]]] = {
         skill(head=Line("r2", "u1", edit="e2", edits=2), remote=Line("r2", "u1", edit="e2", edits=2)),
         [("request", "merged e2")],
     ),
+    "merged there before and pulled now": (
+        skill(remote=Line("r2", "u1", edit="e2", edits=2)),
+        skill(head=Line("r2", "u1", edit="e2", edits=2), remote=Line("r2", "u1", edit="e2", edits=2)),
+        [],
+    ),
     "the remote is fetched for the first time": (skill(remote=Line()), skill(remote=replace(REMOTE, edits=9)), []),
     "a revert": (
         BEFORE,

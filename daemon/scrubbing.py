@@ -35,10 +35,12 @@ _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~-]{12,}={0,2}")
 _COOKIE = re.compile(r"(?i)\b((?:set-)?cookie\s{0,4}:\s{0,4})[^\r\n\"']+")
 _LOGIN = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,200}:[^\s/@\"'<>]{1,200}(?=@)")
 _BASIC_AUTH = re.compile(r"(\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,100}:)[^\s\"']+")
-_HOME = re.compile(r"/(?:home|Users)/[^/\s\"'`:;,<>|]{1,64}|[A-Za-z]:\\{1,2}Users\\{1,2}[^\\\s\"'`:;,<>|]{1,64}")
+_HOME = re.compile(r"/(?:home|Users)/[^/\s\"'`:;,<>|]{1,64}")
+_WINDOWS_HOME = re.compile(r"[A-Za-z]:\\{1,2}Users\\{1,2}[^\\\s\"'`:;,<>|]{1,64}")
 _SLUG = re.compile(r"-(?:home|Users)-[A-Za-z0-9]{1,64}(?=-|\b)")
 """A home folder as Claude Code's folders are named after it."""
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b")
+_MAILBOX = re.compile(r"[\w.+-]{1,64}\Z")
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b")
 
 
 def register_environment(environ: Mapping[str, str] | None = None) -> None:
@@ -60,12 +62,25 @@ def scrub(text: str) -> str:
     if "cookie" in lower:
         text = _COOKIE.sub(rf"\1{REDACTED}", text)
     if "@" in text:
-        text = _EMAIL.sub("[email]", _LOGIN.sub(REDACTED, text))
+        text = _without_emails(_LOGIN.sub(REDACTED, text))
     if " -u" in text or " --user" in text:
         text = _BASIC_AUTH.sub(rf"\1{REDACTED}", text)
     if "home" in text or "Users" in text:
         text = _SLUG.sub("-home", _HOME.sub("~", text))
+        text = _WINDOWS_HOME.sub("~", text) if "Users\\" in text else text
     return text
+
+
+def _without_emails(text: str) -> str:
+    parts, done, at = [], 0, text.find("@")
+    while at >= 0:
+        host = _HOST.match(text, at + 1)
+        box = _MAILBOX.search(text, max(done, at - 64), at) if host is not None else None
+        if box is not None and host is not None:
+            parts += [text[done : box.start()], "[email]"]
+            done = host.end()
+        at = text.find("@", max(at + 1, done))
+    return "".join([*parts, text[done:]]) if parts else text
 
 
 def _named(text: str, lower: str) -> str:

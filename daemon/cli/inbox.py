@@ -14,12 +14,16 @@ from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.config import ConfigError, load_config
-from daemon.inbox.opening import intake_of, open_inbox, read_inbox, skill_name, watched
+from daemon.inbox.opening import intake_of, open_inbox, read_inbox, skill_name, take_in
 from daemon.inbox.patterns import patterns
 from daemon.inbox.use import use_of
 from daemon.scrubbing import register_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daemon.config import Config
+    from daemon.inbox.intake import Taken
     from daemon.inbox.record import SessionRecord
 
 Files = Annotated[
@@ -56,16 +60,19 @@ def add(files: Files = None, *, config: ConfigFile = DEFAULT_CONFIG, as_json: As
 
     async def work() -> int:
         found = load_config(config)
-        register_environment()
-        async with open_inbox(found) as inbox:
-            intake = intake_of(found, inbox)
-            taken = await (intake.add(files) if files else intake.sweep(watched(found)))
+        taken = await (_named(found, files) if files else take_in(found))
         counts: Counter[str] = Counter(one.came for one in taken)
         rows = [{**asdict(one), "file": str(one.file)} for one in taken if files or one.came != "unchanged"]
         output.result({"counts": dict(sorted(counts.items())), "files": rows}, lambda c: render_taken(c, taken, counts))
         return 1 if files and counts["refused"] else 0
 
     run(output, work)
+
+
+async def _named(config: Config, files: Sequence[Path]) -> tuple[Taken, ...]:
+    register_environment()
+    async with open_inbox(config) as inbox:
+        return await intake_of(config, inbox).add(files)
 
 
 def list_sessions(

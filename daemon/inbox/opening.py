@@ -1,25 +1,26 @@
 """From a configuration to its inbox: where it lies, which folders it watches, and a skill's use out of it.
 
-Cheap to import. A scheduler asks `read_use`; whoever watches folders calls `Intake.sweep(watched(config))`.
+Cheap to import. A scheduler asks `read_use`; whoever watches folders calls `take_in`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.config import Config
 from daemon.inbox.inbox import Inbox
-from daemon.inbox.intake import Intake
+from daemon.inbox.intake import Intake, Taken
 from daemon.inbox.memory import MemoryInbox
 from daemon.inbox.record import SessionRecord
 from daemon.inbox.sqlite import FILE, SqliteInbox
 from daemon.inbox.use import Use, use_of
 from daemon.places import state_folder
+from daemon.scrubbing import register_environment
 
 
 def skill_name(config: Config) -> str:
@@ -78,11 +79,29 @@ def intake_of(config: Config, inbox: Inbox, clock: Callable[[], float] = time.ti
     return Intake(inbox, config.inbox.keep, config.inbox.keep_days, clock)
 
 
+async def take_in(config: Config, clock: Callable[[], float] = time.time) -> tuple[Taken, ...]:
+    """Take in what is new in the watched folders: what a daemon calls now and then, and `honed inbox add` for people.
+
+    An inbox is made only once there is something to put into it. Raises `JournalError`, `OSError`.
+    """
+    folders = watched(config)
+    if not await asyncio.to_thread(_any_there, folders):
+        return ()
+    register_environment()
+    async with open_inbox(config) as inbox:
+        return await intake_of(config, inbox, clock).sweep(folders)
+
+
 async def read_use(config: Config) -> Use:
     """How much the configured skill is used, and how often that goes wrong. Raises `JournalError`."""
     name = skill_name(config)
     async with read_inbox(config) as inbox:
         return use_of(await inbox.sessions(name), name)
+
+
+def _any_there(folders: Sequence[Path]) -> bool:
+    """Some of the folders are there."""
+    return any(folder.is_dir() for folder in folders)
 
 
 def _lay(config: Config) -> None:

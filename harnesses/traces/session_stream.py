@@ -17,10 +17,18 @@ _OF_ANY = ("type", "sessionId", "uuid", "leafUuid", "timestamp", "cwd", "isSidec
 
 
 def slim(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry without what no reader looks at: whole requests, prompts of the CLI, and the like."""
-    if entry.get("type") in _TELLING:
+    """An entry without what no reader looks at: whole requests, prompts of the CLI, results told a second time."""
+    if entry.get("type") not in _TELLING:
+        return {key: entry[key] for key in _OF_ANY if key in entry}
+    structured = entry.get("toolUseResult")
+    if structured is None:
         return entry
-    return {key: entry[key] for key in _OF_ANY if key in entry}
+    kept = (
+        {key: structured[key] for key in ("type", "file") if key in structured}
+        if isinstance(structured, dict)
+        else None
+    )
+    return {**entry, "toolUseResult": kept}
 
 
 class SessionStream:

@@ -77,6 +77,7 @@ def test_nothing_is_read_until_it_is_named(project: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(project / "home"))
     troubled().write(project / "home" / ".claude" / "projects" / "p" / "a.jsonl")
     assert data("add")["counts"] == {}
+    assert not (project / ".honed").exists()
     assert data("list", "--all")["sessions"] == []
     (project / "honed.toml").write_text(TOML + '[inbox]\nsessions = ["~/.claude/projects", "more"]\n')
     assert [folder.name for folder in watched(load_config(project / "honed.toml"))] == ["inbox", "projects", "more"]

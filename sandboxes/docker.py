@@ -198,6 +198,7 @@ class DockerBox:
     async def run(self, command: Command) -> Ended:
         """As `Box.run`: a fresh container."""
         self._count += 1
+        await asyncio.to_thread(self._rooms.settle)
         arguments = self._arguments(command)
         loop = asyncio.get_running_loop()
         started = asyncio.Event()

@@ -144,6 +144,7 @@ class FakeBox:
     async def run(self, command: Command) -> Ended:
         """As `Box.run`: the script answers. What the script raises is a fault of the test and goes through."""
         inner_argv(command, self._layout)
+        self._rooms.settle()
         self.commands.append(command)
         fresh_home(self._layout, self._rooms.owner)
         streams = self._streams = Streams(self._rooms.folder, len(self.commands), self.spec.limits.stream_bytes)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sandboxes.carry import make_way, move_workspace, only_folders
 from sandboxes.collect import collect
 from sandboxes.lay import Owner, lay
 from sandboxes.sandbox import BoxSpec, Collected, Limits, Room, Root, SandboxError
@@ -33,6 +34,9 @@ class Rooms:
     folder: Path
     owner: Owner
     limits: Limits
+    root: Root | None = None
+    carried: bool = False
+    """Hostile code was at work in the workspace before anything is laid."""
 
     @property
     def workspace(self) -> Path:
@@ -53,7 +57,37 @@ class Rooms:
         self, files: Mapping[str, bytes], *, room: Room = "workspace", modes: Mapping[str, int] | None = None
     ) -> None:
         """As `Box.write`."""
-        await asyncio.to_thread(lay, self.folder / room, files, self.owner, modes or {})
+        await asyncio.to_thread(self._write, files, room, modes or {})
+
+    def settle(self) -> None:
+        """Make sure that a root's further folders are folders, and no links that a command left (blocks).
+
+        Before every command: the engine shows what they lead to.
+        """
+        folders = () if self.root is None else sorted(self.root.folders.values())
+        if not folders:
+            return
+        try:
+            only_folders(self.workspace, folders, self._aside)
+            for name in folders:
+                _open_folder(self.workspace, PurePosixPath(name).parts, self.owner)
+        except OSError as error:
+            message = f"cannot make ready the folders of {self.folder.name}: {error.strerror}"
+            raise SandboxError(message) from error
+
+    @property
+    def _aside(self) -> Path:
+        return self.folder / "aside"
+
+    def _write(self, files: Mapping[str, bytes], room: Room, modes: Mapping[str, int]) -> None:
+        if self.carried and room == "workspace":
+            checked = [path for path in files if ".." not in PurePosixPath(path).parts and PurePosixPath(path).parts]
+            try:
+                make_way(self.workspace, checked, self._aside)
+            except OSError as error:
+                message = f"cannot make way for files in {self.folder.name}: {error.strerror or error}"
+                raise SandboxError(message) from error
+        lay(self.folder / room, files, self.owner, modes)
 
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""
@@ -72,25 +106,26 @@ def make_rooms(spec: BoxSpec, owner: Owner, *, own_roots: bool = False) -> Rooms
     if spec.root is not None and not own_roots:
         message = f"the task has an image of its own ({spec.root.image[:19]}), which Docker alone can run: use Docker"
         raise SandboxError(message)
-    rooms = Rooms(spec.folder.absolute(), owner, spec.limits)
+    rooms = Rooms(spec.folder.absolute(), owner, spec.limits, spec.root, carried=spec.carried is not None)
     try:
         private_folder(rooms.folder)
+        if spec.carried is not None:
+            move_workspace(spec.carried.folder.absolute() / "workspace", rooms.workspace)
         for room in rooms.both:
             private_folder(room, owner)
-        for name in _wanted(spec.root):
+        if spec.carried is not None:
+            make_way(rooms.workspace, spec.carried.clear, rooms.folder / "aside", whole=True)
+        for name in () if spec.root is None or rooms.carried else spec.root.make:
             _open_folder(rooms.workspace, PurePosixPath(name).parts, owner)
     except OSError as error:
         message = f"cannot make the attempt's folder {rooms.folder}: {error.strerror}"
         raise SandboxError(message) from error
+    rooms.settle()
     return rooms
 
 
-def _wanted(root: Root | None) -> list[str]:
-    return [] if root is None else sorted({*root.folders.values(), *root.make})
-
-
 def _open_folder(room: Path, parts: tuple[str, ...], owner: Owner) -> None:
-    """Make a folder of a room that nothing was written to yet, and what is above it, for `owner`."""
+    """Make a folder of a room, and what is above it, for `owner`: no link may stand there."""
     assert ".." not in parts, "a root's folders lie in the workspace"
     for length in range(1, len(parts) + 1):
         folder = room.joinpath(*parts[:length])

@@ -111,6 +111,16 @@ class Root:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A workspace that goes on from a box that was left."""
+
+    folder: Path
+    """Host folder of that box: its workspace is moved, links, empty folders and all, and is no longer there."""
+    clear: tuple[str, ...] = ()
+    """Paths in it that are set aside first, whatever stands there."""
+
+
+@dataclass(frozen=True)
 class BoxSpec:
     """What to open: one box for one attempt."""
 
@@ -127,6 +137,8 @@ class BoxSpec:
     role: Literal["agent", "verifier", "probe"] = "agent"
     root: Root | None = None
     """None: the engine's own."""
+    carried: Carried | None = None
+    """None: the workspace is new. Else what stands in the way of a file that is laid is set aside, too."""
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ async def open_parts(
             salvage=recovered.salvage,
             room=Room(state, patient=patient),
         )
-        loud = choice.reasons if choice else ()
+        loud = (*(choice.reasons if choice else ()), *tasks.notices)
         yield Parts(
             config=config,
             tasks=tasks,

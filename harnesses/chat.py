@@ -84,6 +84,12 @@ class ChatHarness:
     async def run(self, assignment: Assignment) -> Attempt:
         """As `Harness.run`."""
         started = time.monotonic()
+        if assignment.setup:
+            verdict = (
+                Outcome.SETUP_FAILED,
+                f"{assignment.setup} takes a workspace, which a chat model has not: use a CLI",
+            )
+            return await self._attempt(assignment, verdict, Trace(), started)
         if assignment.episode is not None:
             return await self._conversation(assignment, assignment.episode, started)
         if assignment.tools is not None:
@@ -184,8 +190,8 @@ def chat_request(
     """
     skill = assignment.skill
     system = system if skill is None else f"{encodable(skill.text).strip()}\n\n{system}"
-    images = images_of(assignment.files)
-    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.files, images) if shown else ())
+    images = images_of(assignment.seen)
+    prompt = encodable(assignment.prompt) + "".join(_shown_files(assignment.seen, images) if shown else ())
     return ModelRequest(
         system=system,
         messages=(ChatMessage("user", prompt, images=tuple(images.values())),),

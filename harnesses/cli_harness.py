@@ -23,6 +23,7 @@ from harnesses.episode_door import TARGET, EpisodeDoor, episode_door
 from harnesses.harness import Activation, Assignment, Attempt
 from harnesses.keep import tail, told_skill, write_summary
 from harnesses.outcome import Outcome
+from harnesses.task_script import SetupError, run_setup
 from harnesses.traces.skill_probe import SkillProbe
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import one_line
@@ -33,6 +34,7 @@ from sandboxes.gateway.policy import DoorPolicy, Tally
 from sandboxes.sandbox import (
     Box,
     BoxSpec,
+    Carried,
     Collected,
     Command,
     Ended,
@@ -49,6 +51,12 @@ _GRACE_S = 300.0
 _WATCH_S = 0.5
 # stdin is the prompt's file; stdout and stderr stay the box's. $0 is the prompt's path, $1 a folder to make first.
 _SHELL = 'mkdir -p -- "$1" && shift && exec "$@" < "$0"'
+
+_OF = {
+    EpisodeError: Outcome.EPISODE_FAILED,
+    SetupError: Outcome.SETUP_FAILED,
+    WorkspaceError: Outcome.SKILL_NOT_VISIBLE,
+}
 
 
 @dataclass(frozen=True)
@@ -176,9 +184,8 @@ class CliHarness(ABC):
             record.engine = await self._sandbox.facts()
             async with episode_door(record.assignment.episode) as record.game:
                 return await self._behind_door(record, laid)
-        except (EpisodeError, WorkspaceError) as error:
-            world = isinstance(error, EpisodeError)
-            return (Outcome.EPISODE_FAILED if world else Outcome.SKILL_NOT_VISIBLE), str(error)
+        except (EpisodeError, SetupError, WorkspaceError) as error:
+            return next(outcome for kind, outcome in _OF.items() if isinstance(error, kind)), str(error)
         except SandboxError as error:
             started = record.ended is not None
             return (Outcome.SANDBOX_LOST if started else Outcome.SANDBOX_START), str(error)
@@ -219,8 +226,10 @@ class CliHarness(ABC):
             mounts=(self._settings.cli.mount, *self._settings.mounts, *((record.game.mount,) if record.game else ())),
             limits=assignment.limits(self._settings.limits) if assignment.limits else self._settings.limits,
             root=assignment.root,
+            carried=Carried(assignment.before.folder, laid.clear) if assignment.before else None,
         )
         async with self._sandbox.open(spec) as box:
+            await self._set_up(box, assignment)
             await self._write(box, record, laid)
             silence = _Silence(door)
             watching = asyncio.create_task(silence.watch())
@@ -230,12 +239,21 @@ class CliHarness(ABC):
                 watching.cancel()
             record.tally = replace(await door.close(), waiting_s=silence.seconds)
             record.workspace = await box.collect()
-            record.changed = changes(laid.workspace, record.workspace)
+            record.changed = changes({**assignment.seen, **laid.workspace}, record.workspace)
             out = await box.collect(room="out")
         return await self._judged(record, record.ended, out)
 
+    async def _set_up(self, box: Box, assignment: Assignment) -> None:
+        """Let the task's script see the task's files; the skill is laid afterwards, so that nothing touches it."""
+        if assignment.setup:
+            await box.write(assignment.files)
+            await run_setup(box, assignment.setup, assignment.root, assignment.deadline_s)
+
     async def _write(self, box: Box, record: _Record, laid: Laid) -> None:
-        await box.write(laid.workspace)
+        given = (
+            record.assignment.files if record.assignment.setup else {}
+        )  # laid by now, and the script may change them
+        await box.write({path: data for path, data in laid.workspace.items() if path not in given})
         prompt = self.prompt(record.assignment)
         asked = record.game.asked(prompt) if record.game else prompt
         await box.write({**laid.out, PROMPT_FILE: asked.encode("utf-8", "replace")}, room="out")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harnesses.cli_harness import CliHarness
 from harnesses.clis import PATH
-from harnesses.harness import Assignment
+from harnesses.harness import Assignment, RenderedSkill
 from harnesses.images import named_images
 from harnesses.traces.codex_events import parse_codex
 from harnesses.traces.codex_rollout import RolloutFacts, root_facts
@@ -55,7 +55,8 @@ class CodexHarness(CliHarness):
 
     def lay(self, assignment: Assignment) -> Laid:
         """The workspace with the skill at `.agents/skills/<name>` too, where Codex starts."""
-        return Laid(workspace_files(assignment, skills_root=SKILLS_ROOT))
+        own = () if assignment.skill is None else (_own_folder(assignment, assignment.skill),)
+        return Laid(workspace_files(assignment, skills_root=SKILLS_ROOT), clear=own)
 
     def prompt(self, assignment: Assignment) -> str:
         """`$name` first, where the skill is to be invoked."""
@@ -80,14 +81,14 @@ class CodexHarness(CliHarness):
         """The CLI's command line; `-` reads the prompt from stdin."""
         settings = [*_FIXED, _provider(f"{layout.model_url}/v1"), f'web_search="{_web_search(assignment)}"']
         start = start_of(assignment)
-        if foreign := foreign_skills(assignment.files, tuple(start + root for root in _SKILL_ROOTS)):
+        if foreign := _foreign(assignment, start):
             settings.append(_switched_off(f"{layout.workspace}/{path}" for path in foreign))
         return (
             self._settings.cli.inside(layout.tools),
             "exec",
             "--json",
             "--skip-git-repo-check",
-            *(f"--image={layout.workspace}/{path}" for path in named_images(assignment.files, assignment.prompt)),
+            *(f"--image={layout.workspace}/{path}" for path in named_images(assignment.seen, assignment.prompt)),
             "--dangerously-bypass-approvals-and-sandbox",
             *("-C", f"{layout.workspace}/{start}".rstrip("/")),
             *("-m", self._settings.policy.model),
@@ -102,6 +103,17 @@ class CodexHarness(CliHarness):
         trace = parse_codex(read_lines(stdout), probe)
         facts = root_facts(out.files, probe)
         return trace if facts is None else _with_rollout(trace, facts, probe)
+
+
+def _own_folder(assignment: Assignment, skill: RenderedSkill) -> str:
+    return f"{start_of(assignment)}{SKILLS_ROOT}/{skill.name}"
+
+
+def _foreign(assignment: Assignment, start: str) -> tuple[str, ...]:
+    """Skills that the task, or an agent in an earlier step, has put where Codex looks."""
+    found = foreign_skills(assignment.seen, tuple(start + root for root in _SKILL_ROOTS))
+    own = f"{_own_folder(assignment, assignment.skill)}/" if assignment.skill else None
+    return tuple(path for path in found if own is None or not path.startswith(own))
 
 
 def _with_rollout(trace: Trace, facts: RolloutFacts, probe: SkillProbe | None) -> Trace:

@@ -81,7 +81,7 @@ class FakeHarness:
             detail=result.detail,
             trace=trace,
             summary=summary,
-            workspace=Collected(dict(sorted({**assignment.files, **result.files}.items()))),
+            workspace=Collected(dict(sorted({**assignment.seen, **result.files}.items()))),
             usage=result.usage,
             wall_s=0.01,
             versions={"fake": "0"},

@@ -44,8 +44,18 @@ class ChatTools:
 
 
 @dataclass(frozen=True)
+class Before:
+    """An earlier run of an agent in whose workspace the next one starts. Hostile data, both of it."""
+
+    folder: Path
+    """That run's host folder: its workspace is taken from there as it is."""
+    left: Collected
+    """What of the workspace was collected."""
+
+
+@dataclass(frozen=True)
 class Assignment:
-    """One task for one agent with one skill."""
+    """One task, or one step of a task, for one agent with one skill."""
 
     attempt_id: str
     task_id: str
@@ -70,6 +80,15 @@ class Assignment:
     """The world that the agent acts in, step by step; None: the task is its prompt and files."""
     tools: ChatTools | None = None
     """What a chat model may do with `files`; None: they are shown in its one request. Not together with `episode`."""
+    before: Before | None = None
+    """None: the workspace is new."""
+    setup: str = ""
+    """A script among the files that is run before the agent, from where the agent starts; empty: none."""
+
+    @property
+    def seen(self) -> Mapping[str, bytes]:
+        """What is known to lie in the workspace when the agent starts, the skill as it is laid aside."""
+        return {**self.before.left.files, **self.files} if self.before else self.files
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Outcome(StrEnum):
     CLI_PROTOCOL = "cli_protocol"
     SKILL_NOT_VISIBLE = "skill_not_visible"
     EPISODE_FAILED = "episode_failed"
+    SETUP_FAILED = "setup_failed"
     VERIFIER_FAILED = "verifier_failed"
     CANCELLED = "cancelled"
 
@@ -93,6 +94,7 @@ POLICIES = MappingProxyType(
         Outcome.CLI_PROTOCOL: _invalid("the agent's CLI did not speak its event protocol: is its version pinned?"),
         Outcome.SKILL_NOT_VISIBLE: _invalid("the agent was not shown the skill: check its name and frontmatter"),
         Outcome.EPISODE_FAILED: _invalid("the task's world failed: see the message"),
+        Outcome.SETUP_FAILED: _invalid("the setup script of the task's step failed: see the message", retry=False),
         Outcome.VERIFIER_FAILED: _invalid("the task's verifier failed: see its output"),
         Outcome.CANCELLED: _invalid("honed was stopped: it goes on at the next start"),
     }

@@ -32,6 +32,8 @@ class Laid:
 
     workspace: Mapping[str, bytes]
     out: Mapping[str, bytes] = field(default_factory=dict)
+    clear: tuple[str, ...] = ()
+    """Folders of the workspace that are honed's own: what an earlier run of an agent made of them goes."""
 
 
 def start_of(assignment: Assignment) -> str:

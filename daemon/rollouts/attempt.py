@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from daemon.budget.purse import OpenPurse, Purse
+from daemon.budget.purse import OpenPurse, Purse, Spend
 from daemon.journal.journal import Journal
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
@@ -22,6 +22,7 @@ from daemon.rollouts.receipt import read_receipt, result_of, write_receipt
 from daemon.rollouts.result import usage_of
 from daemon.rollouts.salvage import Salvage
 from daemon.rollouts.scoring import Judge, Verifier, left_by, record_of
+from daemon.rollouts.stepwise import Stepwise
 from daemon.rollouts.stop import Breaker, disk_full, stopped
 from daemon.tasks.episodes.opening import episode_of
 from daemon.tasks.task import Task, limits_for
@@ -89,6 +90,7 @@ class Attempts:
         self._salvage = salvage or Salvage()
         self._room = room
         self._judge = Judge(verifier, settings.tries, self._wait)
+        self._stepwise = Stepwise(harness, self._judge)
         self._breaker = Breaker()
         self._key_settings = {**harness.settings(), **settings.key_part()}
 
@@ -131,17 +133,24 @@ class Attempts:
         async with self._purse.spending("target") as spend:
             await self._journal.plan_attempt(attempt_id, run_id, task.id, key)
             self._observer.notify(AttemptStarted(attempt_id, task.id, self._harness.name, number))
-            assignment = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
-            attempt = await self._harness.run(assignment)
-            spend.usage = attempt.usage
-            record, left = record_of(attempt, task, key), left_by(attempt)
-            if POLICIES[attempt.outcome].scored:
-                await asyncio.to_thread(write_receipt, assignment.folder, record, left)
-            record = await self._judge.judge(record, left, task, key)
+            given = await asyncio.to_thread(self._assignment, attempt_id, skill, task, key.trial)
+            if task.steps:
+                record = await self._stepwise.run(given, task, key, spend)
+            else:
+                record = await self._whole(given, task, key, spend)
             spend.usage = usage_of(record)
             await self._journal.finish_attempt(record)
         self.tell(record, reused=False)
         return record
+
+    async def _whole(self, given: Assignment, task: Task, key: AttemptKey, spend: Spend) -> AttemptRecord:
+        """One run of the agent, and its score."""
+        attempt = await self._harness.run(given)
+        spend.usage = attempt.usage
+        record, left = record_of(attempt, task, key), left_by(attempt)
+        if POLICIES[attempt.outcome].scored:
+            await asyncio.to_thread(write_receipt, given.folder, record, left)
+        return await self._judge.judge(record, left, task, key)
 
     async def _collect(self, task: Task, key: AttemptKey) -> AttemptRecord | None:
         """Score an attempt that ended under an honed that is dead now; None if none waits, or it is not whole."""

@@ -57,6 +57,7 @@ def check_set(
         read.source.path, read.source.format, len(columns), dict(sorted(Counter(columns.groups).items()))
     )
     report.problems += [str(fault) for fault in read.faults]
+    report.notices += read.notices
     if not len(columns):
         report.problems += [] if read.faults else [f"{path}: holds no task: add one line a task"]
         return report, read

@@ -30,6 +30,7 @@ def task_digest(task: Task, *, scorer_version: int) -> str:
             "verifier_timeout_s": task.verifier_timeout_s,
             **_environment(task.environment),
             **({"tools": [task.tools.name, task.tools.turns]} if task.tools else {}),
+            **_steps(task),
         }
     )
 
@@ -46,6 +47,27 @@ def _environment(environment: Environment | None) -> dict[str, Any]:
     return {"environment": made}
 
 
+def _steps(task: Task) -> dict[str, Any]:
+    """What is done step by step; nothing for any other task, whose digest is as it always was."""
+    if not task.steps:
+        return {}
+    made = [
+        [
+            step.name,
+            step.prompt,
+            file_digests(step.files),
+            step.setup,
+            file_digests(step.tests),
+            [step.scorer.name, dict(step.scorer.options)],
+            step.timeout_s,
+            step.verifier_timeout_s,
+            sorted(step.min_reward.items()),
+        ]
+        for step in task.steps
+    ]
+    return {"steps": made, "rewards": task.rewards}
+
+
 def build_digest(folder: Path) -> str:
     """`sha256:…` of a folder with a Dockerfile: names the image that is built of it."""
     return _sha256(file_digests({one.relative_to(folder).as_posix(): one for one in _regular(folder)}))
@@ -57,13 +79,13 @@ def _regular(folder: Path) -> list[Path]:
 
 def work_digest(task: Task) -> str:
     """`sha256:…` of what the agent sees: two tasks that share it are the same work whatever their ids."""
-    return _sha256({"prompt": " ".join(task.prompt.split()), "files": file_digests(task.files)})
+    return _sha256({"prompt": " ".join(task.prompt.split()), "files": file_digests(task.shown)})
 
 
 def work_key(task: Task) -> int:
     """64 bits of the same: equal work has equal keys, and unequal keys are other work. Cheaper, and small to keep."""
     key = hashlib.blake2b(" ".join(task.prompt.split()).encode("utf-8", "surrogatepass"), digest_size=8)
-    for path, digest in file_digests(task.files):
+    for path, digest in file_digests(task.shown):
         key.update(f"\0{path}\0{digest}".encode())
     return int.from_bytes(key.digest(), "big")
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from daemon.tasks.digest import build_digest
 from daemon.tasks.formats.paths import workspace_path
 from daemon.tasks.stored import StoredTasks
-from daemon.tasks.task import Environment, Task, TaskSet
+from daemon.tasks.task import Environment, Task, TaskSet, start_in
 from sandboxes.image.task_image import NESTED, TaskImage, build_task_image, is_own, pull_task_image
 from sandboxes.sandbox import Root, Sandbox, SandboxError
 
@@ -33,10 +33,10 @@ async def prepare(task: Task, address: str, folder: Path) -> Task:
     if task.environment is None:
         return task
     image = await _image(task.environment, address)
-    files = without_skills(image.files, _start(image.root))
+    files = without_skills(image.files, start_in(image.root))
     laid = await asyncio.to_thread(_keep, files, folder / image.root.image.removeprefix("sha256:")[:24])
     make = tuple(path for path in image.root.make if not any(_within(path, one) for one in _skill_folders(image.files)))
-    root = replace(image.root, make=tuple(path for path in make if _allowed(path, _start(image.root))))
+    root = replace(image.root, make=tuple(path for path in make if _allowed(path, start_in(image.root))))
     return replace(task, files=laid, root=with_artifacts(root, task.environment.artifacts))
 
 
@@ -103,11 +103,6 @@ def _skill_folders(files: Mapping[str, bytes]) -> set[str]:
 
 def _within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
-
-
-def _start(root: Root) -> str:
-    inside = PurePosixPath(root.workdir).relative_to(root.workspace).as_posix()
-    return "" if inside == "." else f"{inside}/"
 
 
 def _allowed(path: str, start: str) -> bool:

@@ -25,6 +25,7 @@ IN_MEMORY_BYTES = 8 * 1024 * 1024
 """Of a file: larger ones are read again task by task, so that memory does not grow with prompts."""
 
 _TELL_EVERY = 10_000
+_FEW = 5
 
 Tell = Callable[[int], None]
 """Called now and then with the number of tasks that were read so far."""
@@ -43,6 +44,10 @@ class Read:
     """The place of each task that has no line."""
     boxed: bool = False
     """Some solution or test needs a box to run in."""
+    networked: int = 0
+    """Tasks that may use a network, which no box has."""
+    networked_first: list[str] = field(default_factory=list)
+    """Ids of a few of them."""
     stays: bool = field(init=False)
     """The set stays on disk."""
     _places: dict[str, int] = field(default_factory=dict)
@@ -57,6 +62,7 @@ class Read:
             self.faults.append(found.error)
             return None
         try:
+            _check_network(found.task)
             check_scorer(found.task)
             digest = digest_of(found.task)
         except TaskError as error:
@@ -69,6 +75,9 @@ class Read:
             self.faults.append(TaskError(taken))
             return None
         self.boxed = self.boxed or SOLVE in found.task.solution or needs_sandbox(found.task)
+        if found.task.network != "none":
+            self.networked += 1
+            self.networked_first += [found.task.id] if self.networked <= _FEW else []
         self.columns.add(found.task, digest, found.span)
         if found.span is None:
             self.wheres.append(found.where)
@@ -86,6 +95,18 @@ class Read:
             return self.held[place]
         assert self.source.read is not None, "only such a set stays on disk"
         return self.source.read(self.columns.span(place), self.columns.ids[place])
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know before the set is run, a line each."""
+        if not self.networked:
+            return ()
+        more = f" and {self.networked - _FEW:,} more" if self.networked > _FEW else ""
+        line = (
+            f"{self.networked:,} tasks may use a network, which no box has ({', '.join(self.networked_first)}{more}): "
+            "`honed tasks check` shows which of their solutions pass without; where all do, say that the task uses none"
+        )
+        return (line,)
 
     @property
     def manifest(self) -> Path:
@@ -132,7 +153,7 @@ def load_tasks(
     leaks = exact_leaks(read)
     if leaks:
         raise TaskError(leaks[0])
-    return TaskSet(tasks=read.tasks(), source=path)
+    return TaskSet(tasks=read.tasks(), source=path, notices=read.notices)
 
 
 def read_set(path: Path, tell: Tell = lambda _: None, note: Callable[[Task], None] = lambda _: None) -> Read:
@@ -164,6 +185,16 @@ def splits_of(read: Read, *, ratio: tuple[int, int, int], seed: int, min_selecti
 def digest_of(task: Task) -> str:
     """The task's digest with its scorer's version."""
     return task_digest(task, scorer_version=scorer_kind(task.scorer).version)
+
+
+def _check_network(task: Task) -> None:
+    """Raise `TaskError` for a task that cannot be done here: its attempts would be scored 0 for what is no agent's."""
+    if task.network == "required":
+        msg = (
+            "network: the task needs one, and no box has any: put what it fetches into its files or image and write "
+            '"none", or leave the task out'
+        )
+        raise TaskError(msg)
 
 
 def exact_leaks(read: Read) -> list[str]:

@@ -133,6 +133,6 @@ class _Known:
         one, two = self._task, other._task
         return (
             sorted(_NUMBER.findall(one.prompt)) == sorted(_NUMBER.findall(two.prompt))
-            and file_digests(one.files) == file_digests(two.files)
+            and file_digests(one.shown) == file_digests(two.shown)
             and (one.answer == two.answer or None in (one.answer, two.answer))
         )

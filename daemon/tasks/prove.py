@@ -8,10 +8,10 @@ solved from the start teaches nothing. Whatever cannot be scored is said as what
 from __future__ import annotations
 
 import asyncio
-import secrets
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,13 +21,12 @@ from daemon.tasks.episodes.process import GameError
 from daemon.tasks.episodes.walk import Walk, walk
 from daemon.tasks.scorers.registry import needs_sandbox, score_task
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
-from daemon.tasks.staging import PATH, stage
-from daemon.tasks.task import SOLVE, Task, limits_for
+from daemon.tasks.solving import Try
+from daemon.tasks.steps import StepDone, combined, ends_after, place_of
+from daemon.tasks.task import SOLVE, Score, Task
 from harnesses.episode import EpisodeError
-from sandboxes.sandbox import BoxSpec, Collected, Command, Ended, Ending, Layout, Mount, Sandbox, SandboxError
-
-SOLUTION = "/solution"
-_GRACE_S = 120.0
+from harnesses.task_script import SetupError
+from sandboxes.sandbox import Carried, Collected, Ending, Sandbox, SandboxError
 
 
 class Verdict(StrEnum):
@@ -88,22 +87,38 @@ async def prove(task: Task, context: Context) -> Proof:
 
 
 async def _verdict(task: Task, context: Context, scores: dict[str, float | None]) -> tuple[Verdict, str]:
-    files = await asyncio.to_thread(task.file_bytes) if task.files else {}
     played = await _played(task)
-    idle = played.start if played else None
-    nothing = await _scored(task, Result("", Collected(files), idle), context, "nothing")
-    scores["nothing"] = nothing[0]
+    nothing, solved, _ = await _idle(task, context, played)
+    scores["nothing"] = nothing
+    right = await _right(task, context, played)
+    if right is not None:
+        scores["oracle"] = right[0]
+        if not right[1]:
+            return Verdict.ORACLE_FAILS, f"{right[2]}{_network(task)}"
+    if solved or (nothing > 0 and task.scorer.name == "test_script"):
+        return Verdict.NOTHING_PASSES, f"an agent that does nothing scores {nothing:g}"
+    share = f"an agent that does nothing scores {nothing:g} of 1" if nothing > 0 else ""
+    return (Verdict.HALF if right is None else Verdict.PROVED), share
+
+
+async def _idle(task: Task, context: Context, played: Walk | None) -> tuple[float, bool, str]:
+    """As `_scored`, of an agent that does nothing."""
+    if task.steps:
+        return await _in_steps(task, context, solves=False)
+    files = await asyncio.to_thread(task.file_bytes) if task.files else {}
+    return await _scored(task, Result("", Collected(files), played.start if played else None), context, "nothing")
+
+
+async def _right(task: Task, context: Context, played: Walk | None) -> tuple[float, bool, str] | None:
+    """Likewise of a right agent; None where nothing says what that is."""
+    if task.steps:
+        solved = all(SOLVE in step.solution for step in task.steps)
+        return await _in_steps(task, context, solves=True) if solved else None
     oracle = _walked(played) if played else await _oracle(task, context)
-    if oracle is not None:
-        result, said = oracle
-        value, hard, feedback = await _scored(task, result, context, "the solution")
-        scores["oracle"] = value
-        if not hard:
-            return Verdict.ORACLE_FAILS, f"{feedback or 'the solution is not right'}{said}{_network(task)}"
-    if nothing[1] or (nothing[0] > 0 and task.scorer.name == "test_script"):
-        return Verdict.NOTHING_PASSES, f"an agent that does nothing scores {nothing[0]:g}"
-    share = f"an agent that does nothing scores {nothing[0]:g} of 1" if nothing[0] > 0 else ""
-    return (Verdict.HALF if oracle is None else Verdict.PROVED), share
+    if oracle is None:
+        return None
+    value, hard, feedback = await _scored(task, oracle[0], context, "the solution")
+    return value, hard, f"{feedback or 'the solution is not right'}{oracle[1]}"
 
 
 async def _played(task: Task) -> Walk | None:
@@ -121,19 +136,28 @@ def _walked(played: Walk) -> tuple[Result, str] | None:
 
 async def _scored(task: Task, result: Result, context: Context, who: str) -> tuple[float, bool, str]:
     """Value, whether solved, and why not with the end of what the tests printed."""
+    score = await _score(task, result, context, who)
+    return score.value, score.hard, f"{score.feedback}{_printed(score)}"
+
+
+async def _score(task: Task, result: Result, context: Context, who: str) -> Score:
     try:
-        score = await score_task(task, result, context)
+        return await score_task(task, result, context)
     except VerifierError as error:
         if isinstance(error.__cause__, SandboxError):
             raise _NoProofError(Verdict.NOT_RUN, str(error)) from error
         raise _NoProofError(Verdict.UNSCORED, f"{who}: {error}{_network(task)}") from error
+
+
+def _printed(score: Score) -> str:
     printed = str(score.detail.get("stderr") or score.detail.get("stdout") or "").strip()
-    return score.value, score.hard, f"{score.feedback}{f' (tests end: {printed[-160:]!r})' if printed else ''}"
+    return f" (tests end: {printed[-160:]!r})" if printed else ""
 
 
 def _network(task: Task) -> str:
-    wants = task.environment is not None and task.environment.wants_network
-    return "; the task counts on the network, which no box has: put what it fetches into its image" if wants else ""
+    if task.network == "none":
+        return ""
+    return "; the task may use the network, which no box has: put what it fetches into its image"
 
 
 async def _oracle(task: Task, context: Context) -> tuple[Result, str] | None:
@@ -162,50 +186,56 @@ def _answered(task: Task) -> Result | None:
 
 
 async def _solved(task: Task, context: Context) -> tuple[Result, str]:
+    async with _scratch(context) as (sandbox, folder):
+        left, said = await _run(task, Try(sandbox, context.limits, folder))
+    return Result("", left), said
+
+
+@asynccontextmanager
+async def _scratch(context: Context) -> AsyncIterator[tuple[Sandbox, Path]]:
+    """The sandbox, and a folder for what is run; a sandbox that fails says nothing of the task."""
     if context.sandbox is None:
         raise _NoProofError(Verdict.NOT_RUN, "there is no sandbox to run its solution in: see `honed doctor`")
     with tempfile.TemporaryDirectory(prefix="honed-prove-", dir=context.folder, ignore_cleanup_errors=True) as made:
         try:
-            ended, left, said = await _run(task, context, context.sandbox, Path(made))
+            yield context.sandbox, Path(made)
         except SandboxError as error:
             raise _NoProofError(Verdict.NOT_RUN, f"the sandbox failed: {error}") from error
+
+
+async def _run(task: Task, how: Try, where: str = "") -> tuple[Collected, str]:
+    """What is left, and a remark on a solution that ended with an error."""
+    try:
+        ended, left, said = await how.run(task)
+    except SetupError as error:
+        raise _NoProofError(Verdict.UNSCORED, f"{where}{error}{_network(task)}") from error
+    if ended is None:
+        return left, ""
     if ended.ending is Ending.DEADLINE:
-        raise _NoProofError(Verdict.ORACLE_FAILS, f"the solution ran out of its {task.timeout_s:g} s{_network(task)}")
+        late = f"{where}the solution ran out of its {task.timeout_s:g} s{_network(task)}"
+        raise _NoProofError(Verdict.ORACLE_FAILS, late)
     if ended.ending is not Ending.EXITED:
-        raise _NoProofError(Verdict.NOT_RUN, f"the solution ended by {ended.ending.value} {ended.detail}")
-    return Result("", left), f" (solve.sh: exit code {ended.exit_code}{said})" if ended.exit_code else ""
+        raise _NoProofError(Verdict.NOT_RUN, f"{where}the solution ended by {ended.ending.value} {ended.detail}")
+    return left, f" (solve.sh: exit code {ended.exit_code}{said})" if ended.exit_code else ""
 
 
-async def _run(task: Task, context: Context, sandbox: Sandbox, scratch: Path) -> tuple[Ended, Collected, str]:
-    solution = scratch / "solution"
-    await asyncio.to_thread(stage, task.solution, solution)
-    spec = BoxSpec(
-        attempt_id=f"prove-{secrets.token_hex(8)}",
-        folder=scratch / "box",
-        deadline=time.time() + task.timeout_s + _GRACE_S,
-        mounts=(Mount(solution, SOLUTION),),
-        limits=limits_for(task, context.limits),
-        root=task.root,
-    )
-    async with sandbox.open(spec) as box:
-        await box.write(await asyncio.to_thread(task.file_bytes))
-        ended = await box.run(_command(task, box.layout, solution))
-        left = await box.collect()
-    return ended, left, await asyncio.to_thread(_end_of, ended)
-
-
-def _command(task: Task, layout: Layout, staged: Path) -> Command:
-    inside = SOLUTION if layout.out == "/out" else str(staged)
-    env = {
-        "PATH": PATH,
-        "LANG": "C.UTF-8",
-        **(task.root.env if task.root else {}),
-        "HOME": layout.home,
-        "TMPDIR": layout.tmp,
-    }
-    return Command(("bash", "--noprofile", "--norc", f"{inside}/{SOLVE}"), env, deadline_s=task.timeout_s)
-
-
-def _end_of(ended: Ended) -> str:
-    tail = ended.stderr.read_bytes()[-160:].decode("utf-8", "replace").strip()
-    return f", stderr ends: {tail!r}" if tail else ""
+async def _in_steps(task: Task, context: Context, *, solves: bool) -> tuple[float, bool, str]:
+    """As `_scored`, of every step in its order, in one workspace."""
+    who, done, remarks = "the solution" if solves else "nothing", list[StepDone](), ""
+    async with _scratch(context) as (sandbox, folder):
+        carried = None
+        for number, step in enumerate(task.steps, start=1):
+            one, place = task.at(step), place_of(task, step)
+            how = Try(sandbox, context.limits, folder / str(number), carried=carried, setup=step.setup, solves=solves)
+            left, remark = await _run(one, how, f"{place}: ")
+            score = await _score(one, Result("", left), context, f"{who}, {place}")
+            done.append(StepDone(step, score))
+            remarks = remarks or ("" if score.hard else f"{_printed(score)}{remark}")
+            if ends_after(done[-1]):
+                break
+            carried = Carried(how.box)
+    try:
+        score = combined(task, done)
+    except VerifierError as error:
+        raise _NoProofError(Verdict.UNSCORED, str(error)) from error
+    return score.value, score.hard, f"{score.feedback or 'the solution is not right'}{remarks}"

@@ -6,9 +6,6 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""`PATH` of whatever runs in a box beside an agent."""
-
 
 def stage(files: Mapping[str, Path], folder: Path) -> None:
     """Copy them into a new folder, readable by whoever the box runs as (blocks)."""

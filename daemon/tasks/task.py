@@ -10,13 +10,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from harnesses.harness import ChatTools
 from sandboxes.sandbox import Limits, Root
 
 Split = Literal["train", "selection", "test"]
+
+Network = Literal["none", "allowed", "required"]
+"""What a task says of the network, which no box has: not used; may be used; needed, so that the task is refused."""
+
+RewardStrategy = Literal["mean", "final"]
+"""What the rewards of steps come to: each one's mean over the steps that ran, or the last one that ran."""
 
 MAX_WEIGHT = 1e6
 """Of a task: beyond it one task would be the whole mean, and sums of weights could leave the range of a number."""
@@ -51,10 +57,30 @@ class Environment:
     memory_bytes: int | None = None
     """At most so much; the configured limit stands where it is lower. Likewise `cpus`."""
     cpus: float | None = None
-    wants_network: bool = False
-    """It counts on the network, which no box has: said when the task fails."""
     artifacts: tuple[str, ...] = ()
     """Absolute paths that the agent leaves and the tests look at."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a task that is done in steps, each by a run of the agent that starts where the one before ended."""
+
+    name: str
+    """Matches `Task.id`'s pattern; unique in its task."""
+    prompt: str
+    scorer: ScorerSpec
+    tests: Mapping[str, Path]
+    """As `Task.tests`: of this step, and never where an agent runs, at any step."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Laid where the agent starts, before the step; what stands in their place goes. Likewise `setup`'s script."""
+    setup: str = ""
+    """Which of the files is a script that bash runs before the agent; empty: none."""
+    solution: Mapping[str, Path] = field(default_factory=dict)
+    """As `Task.solution`: `solve.sh` and what it needs."""
+    timeout_s: float = 600.0
+    verifier_timeout_s: float = 120.0
+    min_reward: Mapping[str, float] = field(default_factory=dict)
+    """By reward name: one that is lower, or missing, ends the task after this step."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +114,12 @@ class Task:
     """What a right agent says, where the answer alone does not tell."""
     environment: Environment | None = None
     """None: honed's own image, and `files` as the workspace."""
+    network: Network = "none"
+    """In no digest: it changes nothing of how the task is run."""
+    steps: tuple[Step, ...] = ()
+    """Of a task that is done in steps: then `prompt` tells them all and `tests` hold all of theirs, for readers."""
+    rewards: RewardStrategy = "mean"
+    """What the steps' rewards come to."""
     root: Root | None = None
     """The environment's image as boxes use it, once it is there: see `daemon.tasks.images`."""
     digest: str = ""
@@ -99,6 +131,34 @@ class Task:
     def file_bytes(self) -> dict[str, bytes]:
         """The files for the workspace."""
         return {path: source.read_bytes() for path, source in sorted(self.files.items())}
+
+    @property
+    def shown(self) -> Mapping[str, Path]:
+        """Every file that an agent is given, those of later steps under the step's name."""
+        later = {f"{step.name}/{path}": source for step in self.steps for path, source in step.files.items()}
+        return {**self.files, **later} if later else self.files
+
+    def at(self, step: Step) -> Task:
+        """One step as a task of its own, to be run and scored: the first one has the task's own files too."""
+        start = "" if self.root is None else start_in(self.root)
+        own = {f"{start}{path}": source for path, source in step.files.items()}
+        return replace(
+            self,
+            prompt=step.prompt,
+            scorer=step.scorer,
+            files={**self.files, **own} if step is self.steps[0] else own,
+            tests=step.tests,
+            solution=step.solution,
+            timeout_s=step.timeout_s,
+            verifier_timeout_s=step.verifier_timeout_s,
+            steps=(),
+        )
+
+
+def start_in(root: Root) -> str:
+    """Where commands start, as a folder of the workspace with a slash at its end; empty: the workspace itself."""
+    inside = PurePosixPath(root.workdir).relative_to(root.workspace).as_posix()
+    return "" if inside == "." else f"{inside}/"
 
 
 def runs_scripts(task: Task) -> bool:
@@ -143,6 +203,8 @@ class TaskSet:
     tasks: Sequence[Task]
     """A tuple, or what reads a large set task by task: then a `TaskError` says that one has changed."""
     source: Path
+    notices: tuple[str, ...] = ()
+    """What a person should know before it is run, a line each."""
 
     def split(self, name: Literal["train", "selection"]) -> Sequence[Task]:
         """The tasks of one open split, ordered by id; raises `SealedError` for any other name."""

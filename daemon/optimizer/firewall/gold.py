@@ -47,7 +47,8 @@ class Gold:
 
 def gold_of(task: Task, tests: Mapping[str, tuple[str, ...]]) -> Gold:
     """Gather a task's gold; `tests` are the texts of its tests files."""
-    options = {key: value for key, value in task.scorer.options.items() if key not in PUBLIC_OPTIONS}
+    specs = (task.scorer, *(step.scorer for step in task.steps))
+    options = [value for spec in specs for key, value in spec.options.items() if key not in PUBLIC_OPTIONS]
     source = [text for path, texts in tests.items() if path.endswith(_CODE_FILES) for text in texts]
     files = [value for path, texts in tests.items() if not path.endswith(_CODE_FILES) for value in _values(path, texts)]
     return Gold(

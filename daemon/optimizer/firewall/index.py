@@ -89,7 +89,7 @@ def build(tasks: TaskSet) -> Index:
     index, with_files = Index(), 0
     for task in _every(tasks):
         index.size += 1
-        with_files += bool(task.files or task.tests)
+        with_files += bool(task.shown or task.tests)
     reader = Material.for_tasks(with_files)
     for number, task in enumerate(_every(tasks)):
         _take(index, number, task, split(task.prompt), reader)
@@ -109,7 +109,7 @@ def _every(tasks: TaskSet) -> Iterator[Task]:
 
 def _take(index: Index, number: int, task: Task, prompt: Words, reader: Material) -> None:
     held = task.split != "train"
-    given = reader.texts(task.files)
+    given = reader.texts(task.shown)
     gold = _not_given(gold_of(task, reader.texts(task.tests)), task, given)
     index.prompts.add([prompt.words, *(split(text).words for texts in given.values() for text in texts)], held=held)
     index.answers.add([split(text).words for text in (*gold.answers, *gold.files)], held=held)

@@ -43,7 +43,7 @@ class Name:
 def names_of(task: Task) -> Iterator[Name]:
     """The names of one task."""
     prompt = task.prompt
-    for path in (*task.files, *(found[0] for found in _FILE.finditer(prompt))):
+    for path in (*task.shown, *(found[0] for found in _FILE.finditer(prompt))):
         yield from _made("file", PurePosixPath(path).name, _is_own_file)
     yield from _made("identifier", task.id, lambda words: len("".join(words)) > 5 and _has_letters_and_digits(words))
     for pattern, kind, own in (

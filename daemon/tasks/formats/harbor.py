@@ -1,81 +1,29 @@
-"""Harbor task folders: `task.toml`, `instruction.md`, `environment/`, `tests/test.sh`.
+"""Harbor task folders: `task.toml`, `instruction.md`, `environment/`, `tests/test.sh`; or `steps/NAME/` with its own.
 
 Where there is a Dockerfile or a `docker_image`, that image is what agents and tests run in (`daemon.tasks.images`), and
 its working directory is the workspace. Without one, the files under `environment/` are, apart from Dockerfiles, compose
 files and `environment/skills/` (the skill being honed is the only one an agent gets). `solution/` is for
-`honed tasks check` alone. honed's own keys (split, group, weight, protect) live in `[metadata]`. What honed cannot
-honour is an error, not a silent difference.
+`honed tasks check` alone. honed's own keys (split, group, weight, protect, network) live in `[metadata]`. What honed
+cannot honour is an error, not a silent difference.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from daemon.tasks.formats.found import Found, attempt
+from daemon.tasks.formats.harbor_toml import StepTable, Toml, Verifier, read_toml
 from daemon.tasks.formats.paths import check_task_id, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, SOLVE, Environment, ScorerSpec, Split, Task, TaskError
-from sandboxes.sandbox import MIB
+from daemon.tasks.task import SOLVE, Environment, ScorerSpec, Step, Task, TaskError
 
+SETUP = "setup.sh"
+_TEST = "test.sh"
+_SCORER = "test_script"
 _NOT_FILES = re.compile(r"(?i)(.*\.)?dockerfile(\..*)?|(docker-)?compose.*\.ya?ml|\.dockerignore")
-_HOST_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")
-
-
-class _Part(BaseModel):
-    """Harbor adds keys in every version: those honed does not use are left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-
-class _Metadata(_Part):
-    split: Split | None = None
-    group: str | None = Field(default=None, max_length=200)
-    category: str | None = None
-    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
-    protect: bool = False
-
-
-class _Phase(_Part):
-    timeout_sec: float | None = Field(default=None, gt=0, le=7 * 86_400, allow_inf_nan=False)
-
-
-class _Verifier(_Phase):
-    env: dict[str, str] = Field(default_factory=dict)
-
-
-class _Environment(_Part):
-    docker_image: str | None = None
-    mcp_servers: list[Any] = Field(default_factory=list)
-    build_timeout_sec: float = Field(default=600.0, gt=0, le=7 * 86_400, allow_inf_nan=False)
-    cpus: float | None = Field(default=None, gt=0, le=1024, allow_inf_nan=False)
-    memory_mb: int | None = Field(default=None, gt=0)
-    memory: str | None = Field(default=None, pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMGT]i?B?$")
-    allow_internet: bool = True
-
-    @property
-    def memory_bytes(self) -> int | None:
-        """From either of its two spellings."""
-        if self.memory_mb is not None:
-            return self.memory_mb * MIB
-        if self.memory is None:
-            return None
-        number, unit = re.findall(r"[\d.]+|[KMGT]", self.memory)
-        return int(float(number) * 1024 ** (1 + "KMGT".index(unit)))
-
-
-class _Toml(_Part):
-    metadata: _Metadata = _Metadata()
-    agent: _Phase = _Phase()
-    verifier: _Verifier = _Verifier()
-    environment: _Environment = _Environment()
-    steps: list[Any] = Field(default_factory=list)
-    artifacts: list[str | dict[str, Any]] = Field(default_factory=list)
 
 
 def is_harbor(path: Path) -> bool:
@@ -91,40 +39,86 @@ def scan_harbor(path: Path) -> Iterator[Found]:
 
 
 def _task(folder: Path) -> Task:
-    where = folder / "task.toml"
-    toml = _toml(where)
-    _refuse_unsupported(where, toml)
-    if not (folder / "tests" / "test.sh").is_file():
-        msg = f"{folder / 'tests' / 'test.sh'}: is missing: it must write /logs/verifier/reward.txt or reward.json"
-        raise TaskError(msg)
-    options: dict[str, Any] = {"env": toml.verifier.env} if toml.verifier.env else {}
-    if toml.environment.docker_image:
-        options["docker_image"] = toml.environment.docker_image
-    environment = _environment(folder, toml)
-    solution = {inside_path(path): source for path, source in _walk(folder / "solution")}
+    toml = read_toml(folder / "task.toml")
     try:
         task_id = check_task_id(folder.resolve().name)
     except ValueError as error:
-        raise TaskError(f"{where}: the folder's name {error}") from error
-    defaults = Task(id=task_id, prompt=_prompt(folder), scorer=ScorerSpec("test_script", options))
+        raise TaskError(f"{folder / 'task.toml'}: the folder's name {error}") from error
+    steps = tuple(_step(folder, toml, table) for table in toml.steps)
+    environment = _environment(folder, toml)
+    options: dict[str, Any] = {} if steps else _options(toml.verifier)
+    if toml.environment.docker_image:
+        options["docker_image"] = toml.environment.docker_image
     return Task(
         id=task_id,
-        prompt=defaults.prompt,
-        scorer=defaults.scorer,
+        prompt=_all_prompts(steps) if steps else _prompt(folder),
+        scorer=ScorerSpec(_SCORER, options),
         files=_workspace_files(folder / "environment"),
-        tests={inside_path(path): source for path, source in _walk(folder / "tests")},
+        tests=_all_tests(steps) if steps else _tests(folder),
         split=toml.metadata.split,
         group=toml.metadata.group or toml.metadata.category or "",
         weight=toml.metadata.weight,
         protect=toml.metadata.protect,
-        timeout_s=toml.agent.timeout_sec or defaults.timeout_s,
-        verifier_timeout_s=toml.verifier.timeout_sec or defaults.verifier_timeout_s,
-        solution=solution if SOLVE in solution else {},
+        timeout_s=toml.agent.timeout_sec or Task.timeout_s,
+        verifier_timeout_s=toml.verifier.timeout_sec or Task.verifier_timeout_s,
+        solution={} if steps else _solution(folder),
         environment=environment if environment.build or environment.image else None,
+        network=toml.network,
+        steps=steps,
+        rewards=toml.multi_step_reward_strategy,
     )
 
 
-def _environment(folder: Path, toml: _Toml) -> Environment:
+def _step(folder: Path, toml: Toml, table: StepTable) -> Step:
+    """One of `[[steps]]`: what it does not say itself, the task says."""
+    own = folder / "steps" / table.name
+    files = _workspace_files(own / "workdir", build_files=False)
+    return Step(
+        name=table.name,
+        prompt=_prompt(own),
+        scorer=ScorerSpec(_SCORER, _options(toml.verifier, table.verifier)),
+        tests=_tests(own, folder),
+        files=files,
+        setup=SETUP if SETUP in files else "",
+        solution=_solution(own),
+        timeout_s=table.agent.timeout_sec or toml.agent.timeout_sec or Step.timeout_s,
+        verifier_timeout_s=table.verifier.timeout_sec or toml.verifier.timeout_sec or Step.verifier_timeout_s,
+        min_reward=table.min_reward,
+    )
+
+
+def _options(*verifiers: Verifier) -> dict[str, Any]:
+    env = {name: value for verifier in verifiers for name, value in verifier.env.items()}
+    return {"env": env} if env else {}
+
+
+def _all_prompts(steps: tuple[Step, ...]) -> str:
+    """Of all steps, for whoever looks at the task as a whole; an agent is told one at a time."""
+    return "\n\n".join(f"Step {at} of {len(steps)}:\n{step.prompt}" for at, step in enumerate(steps, start=1))
+
+
+def _all_tests(steps: tuple[Step, ...]) -> dict[str, Path]:
+    return {f"{step.name}/{path}": source for step in steps for path, source in step.tests.items()}
+
+
+def _tests(own: Path, shared: Path | None = None) -> dict[str, Path]:
+    """The tests of a folder, over those that all steps share."""
+    found: dict[str, Path] = {}
+    for folder in (shared, own):
+        if folder is not None:
+            found |= {inside_path(path): source for path, source in _walk(folder / "tests")}
+    if _TEST not in found:
+        msg = f"{own / 'tests' / _TEST}: is missing: it must write /logs/verifier/reward.txt or reward.json"
+        raise TaskError(msg)
+    return dict(sorted(found.items()))
+
+
+def _solution(folder: Path) -> Mapping[str, Path]:
+    solution = {inside_path(path): source for path, source in _walk(folder / "solution")}
+    return solution if SOLVE in solution else {}
+
+
+def _environment(folder: Path, toml: Toml) -> Environment:
     given = toml.environment
     build = folder / "environment"
     return Environment(
@@ -133,37 +127,8 @@ def _environment(folder: Path, toml: _Toml) -> Environment:
         build_timeout_s=given.build_timeout_sec,
         memory_bytes=given.memory_bytes,
         cpus=given.cpus,
-        wants_network=given.allow_internet,
-        artifacts=tuple(one if isinstance(one, str) else str(one.get("source", "")) for one in toml.artifacts),
+        artifacts=toml.paths,
     )
-
-
-def _toml(file: Path) -> _Toml:
-    try:
-        return _Toml.model_validate(tomllib.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8")))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        msg = f"{file}: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-        raise TaskError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{file}: is not TOML: {error}"
-        raise TaskError(msg) from error
-
-
-def _refuse_unsupported(where: Path, toml: _Toml) -> None:
-    if toml.steps:
-        msg = (
-            f"{where}: steps: an attempt is one run of an agent and one verifier, and a later step goes on where the "
-            "earlier one ended: make each step a task of its own, with what it starts from under environment/"
-        )
-        raise TaskError(msg)
-    if toml.environment.mcp_servers:
-        msg = f"{where}: environment.mcp_servers: are not supported: the sandbox has no way out to them"
-        raise TaskError(msg)
-    for name, value in toml.verifier.env.items():
-        if _HOST_VARIABLE.search(value):
-            msg = f"{where}: verifier.env.{name}: variables of the host are not passed to tests: write the value out"
-            raise TaskError(msg)
 
 
 def _prompt(folder: Path) -> str:
@@ -182,11 +147,12 @@ def _prompt(folder: Path) -> str:
     return prompt
 
 
-def _workspace_files(folder: Path) -> dict[str, Path]:
+def _workspace_files(folder: Path, *, build_files: bool = True) -> dict[str, Path]:
+    """What an agent is given; `build_files`: some of it only makes the machine, and some is a skill."""
     files = {}
     for path, source in _walk(folder):
         first, _, rest = path.partition("/")
-        if _NOT_FILES.fullmatch(path) or (first == "skills" and rest):
+        if build_files and (_NOT_FILES.fullmatch(path) or (first == "skills" and rest)):
             continue
         try:
             files[workspace_path(path)] = source

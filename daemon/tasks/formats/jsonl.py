@@ -1,6 +1,6 @@
 """`tasks.jsonl`: one task a line, as a JSON object.
 
-Keys: id, prompt, scorer, files, answer, tests, solution, tools, split, group, weight, protect, timeout_s,
+Keys: id, prompt, scorer, files, answer, tests, solution, tools, split, group, weight, protect, network, timeout_s,
 verifier_timeout_s. Every error names file, line and key. A byte-order mark, CRLF line ends and blank lines are
 tolerated. Lines are read one by one and may be read again from their place, so a set's size is bounded by the disk,
 not by memory.
@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 
 from daemon.tasks.formats.found import Found, Span, attempt
 from daemon.tasks.formats.paths import check_task_id, clashing, host_file, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, SOLVE, ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, SOLVE, Network, ScorerSpec, Split, Task, TaskError
 from harnesses.harness import ChatTools, ToolSet
 from harnesses.traces.text import one_line
 
@@ -77,6 +77,7 @@ class Row(BaseModel):
     group: str = Field(default="", max_length=200)
     weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
     protect: bool = False
+    network: Network = "none"
     timeout_s: Seconds = 600.0
     verifier_timeout_s: Seconds = 120.0
 
@@ -194,6 +195,7 @@ def _task(where: str, folder: Path, row: Row) -> Task:
         group=row.group,
         weight=row.weight,
         protect=row.protect,
+        network=row.network,
         timeout_s=row.timeout_s,
         verifier_timeout_s=row.verifier_timeout_s,
         tools=_chat_tools(where, row),

@@ -17,7 +17,7 @@ import structlog
 
 from daemon.tasks.formats.found import Found, attempt
 from daemon.tasks.formats.paths import check_task_id, clashing, inside_path, workspace_path
-from daemon.tasks.task import MAX_WEIGHT, ScorerSpec, Split, Task, TaskError
+from daemon.tasks.task import MAX_WEIGHT, Network, ScorerSpec, Split, Task, TaskError
 
 GROUP = "honed.tasks"
 PREFIX = "python:"
@@ -79,6 +79,8 @@ def _faults(task: Task) -> Mapping[str, str]:
         "tests": _files(task.tests, shown=False),
         "split": "" if task.split is None or task.split in get_args(Split) else "must be train, selection or test",
         "group": "" if isinstance(task.group, str) and len(task.group) <= 200 else "must be a text of at most 200",
+        "network": "" if task.network in get_args(Network) else "must be none, allowed or required",
+        "steps": "are for Harbor folders alone: give each step as a task of its own" if task.steps else "",
         "weight": _number(task.weight, MAX_WEIGHT),
         "timeout_s": _number(task.timeout_s, MAX_SECONDS),
         "verifier_timeout_s": _number(task.verifier_timeout_s, MAX_SECONDS),

@@ -82,7 +82,14 @@ def needs_judge(task: Task) -> bool:
 
 
 def check_scorer(task: Task) -> None:
-    """Raise `TaskError` if the task's scorer, its options or what it needs of the task is wrong."""
+    """Raise `TaskError` if the task's scorer, its options or what it needs of the task is wrong, of any step."""
+    for step in task.steps:
+        try:
+            check_scorer(task.at(step))
+        except TaskError as error:
+            raise TaskError(f"step {step.name}: {error}") from error
+    if task.steps:
+        return
     kind = scorer_kind(task.scorer)
     try:
         kind.check(task, kind.parse(dict(task.scorer.options)))
@@ -112,6 +119,9 @@ def build_scorer(spec: ScorerSpec, context: Context | None = None) -> Scorer:
 
 async def score_task(task: Task, result: Result, context: Context | None = None) -> Score:
     """Score one result. Raises only `VerifierError` (the attempt is invalid) and `CancelledError`."""
+    if task.steps:
+        msg = f"task {task.id}: is done in steps, and each is scored by itself: only attempts that honed runs can be"
+        raise VerifierError(msg)
     try:
         score = await build_scorer(task.scorer, context).score(task, result)
     except VerifierError:

@@ -1,5 +1,7 @@
 """The reward that a test script wrote: `reward.json` (wins) or `reward.txt`, one finite number from 0 to 1.
 
+`reward.json` may hold several by name; the one that counts is named `reward`, or the only one.
+
 Anything else is the verifier's failure and never a score: rounding 2.0 down or reading NaN as 0 would hide a broken,
 or forged, verifier.
 """
@@ -9,26 +11,53 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from daemon.tasks.scorers.scorer import VerifierError
 from sandboxes.sandbox import Collected
 
 MAX_BYTES = 64 * 1024
+NAME = "reward"
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
-def read_reward(out: Collected) -> tuple[float, str]:
-    """The reward and the name of its file; raises `VerifierError` saying what is wrong with it."""
+@dataclass(frozen=True)
+class Reward:
+    """What a script wrote."""
+
+    value: float
+    """The one that counts."""
+    source: str
+    """The file's name."""
+    named: Mapping[str, float]
+    """All of them; one without a name is `reward`."""
+
+
+def read_reward(out: Collected) -> Reward:
+    """The reward; raises `VerifierError` saying what is wrong with it."""
     for name, parse in (("reward.json", _from_json), ("reward.txt", _from_text)):
         left_out = [line for line in out.skipped if line.startswith(f"{name}:")]
         if left_out:
             msg = f"{name} is no plain file: {left_out[0][:200]}"
             raise VerifierError(msg)
         if name in out.files:
-            return _bounded(parse(_decoded(out.files[name], name)), name), name
+            named = parse(_decoded(out.files[name], name))
+            value = counting(named)
+            assert value is not None, "parsing makes sure of one that counts"
+            return Reward(_bounded(value, name), name, named)
     msg = "the test script wrote neither reward.json nor reward.txt to /logs/verifier"
     raise VerifierError(msg)
+
+
+def counting(named: Mapping[str, float]) -> float | None:
+    """The reward that counts: `reward`, or the only one; None where neither is there."""
+    return named[NAME] if NAME in named else _only(named)
+
+
+def _only(members: Mapping[str, Any]) -> Any:
+    return next(iter(members.values())) if len(members) == 1 else None
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -53,35 +82,35 @@ def _bounded(value: float, name: str) -> float:
     return abs(value)  # -0.0 is 0.0
 
 
-def _from_text(text: str) -> float:
+def _from_text(text: str) -> dict[str, float]:
     if not _NUMBER.fullmatch(text):
         msg = f"reward.txt holds {text[:80]!r}: write one number from 0 to 1"
         raise VerifierError(msg)
-    return float(text)
+    return {NAME: float(text)}
 
 
-def _from_json(text: str) -> float:
+def _from_json(text: str) -> dict[str, float]:
     try:
         plain = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         msg = f"reward.json is not JSON: {str(error)[:200]}"
         raise VerifierError(msg) from error
-    if isinstance(plain, dict):
-        plain = _member(plain)
-    if isinstance(plain, bool) or not isinstance(plain, int | float):
+    members = plain if isinstance(plain, dict) else {NAME: plain}
+    if not _is_number(members[NAME] if NAME in members else _only(members)):
         msg = 'reward.json must hold a number, or an object with one: {"reward": 0.5}'
         raise VerifierError(msg)
+    return {name: _number(value) for name, value in members.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: float) -> float:
     try:
-        return float(plain)
+        return float(value)
     except OverflowError:
         return math.inf
-
-
-def _member(plain: dict[str, Any]) -> Any:
-    """The member `reward`, or the only one there is."""
-    if "reward" in plain:
-        return plain["reward"]
-    return next(iter(plain.values())) if len(plain) == 1 else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

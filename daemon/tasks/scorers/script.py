@@ -65,16 +65,22 @@ class ScriptScorer:
             msg = f"task {task.id}: the test script ended by {ended.ending.value} {ended.detail}".rstrip()
             raise VerifierError(msg)
         try:
-            value, source = read_reward(out)
+            reward = read_reward(out)
         except VerifierError as error:
             msg = f"task {task.id}: {error} (exit code {ended.exit_code}; stderr ends: {tails['stderr'][-300:]!r})"
             raise VerifierError(msg) from error
-        hard = value >= self._options.pass_at
+        hard = reward.value >= self._options.pass_at
         return Score(
-            value=value,
+            value=reward.value,
             hard=hard,
             feedback="" if hard else self._feedback(out),
-            detail={"exit_code": ended.exit_code, "reward_file": source, "wall_s": ended.wall_s, **tails},
+            detail={
+                "exit_code": ended.exit_code,
+                "reward_file": reward.source,
+                "rewards": dict(reward.named),
+                "wall_s": ended.wall_s,
+                **tails,
+            },
         )
 
     def _feedback(self, out: Collected) -> str:

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.tasks.scorers.scorer import Context, Result, VerifierError
-from daemon.tasks.staging import PATH, stage
+from daemon.tasks.staging import stage
 from daemon.tasks.task import Task, limits_for
+from harnesses.task_script import PATH
 from sandboxes.sandbox import VERIFIER_OUT, Box, BoxSpec, Command, Ended, Layout, Mount, Sandbox, SandboxError
 
 TESTS = "/tests"

@@ -34,7 +34,7 @@ SOUND = (
 )
 FAULTY = {
     "manufacturing-fjsp-optimization": (Verdict.UNSCORED, "wrote neither reward.json nor reward.txt"),
-    "flood-risk-analysis": (Verdict.ORACLE_FAILS, "counts on the network"),
+    "flood-risk-analysis": (Verdict.ORACLE_FAILS, "may use the network"),
 }
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from daemon.config import Config, ModelSection, OptimizerSection, PriceSection, 
 from daemon.config_train import CapSection
 from daemon.optimizer import attempts
 from daemon.tasks import feedback
+from daemon.tasks.formats.harbor import scan_harbor
 from daemon.tasks.formats.jsonl import Row
 from daemon.tasks.load import load_tasks, read_set
 from daemon.tasks.prove import Verdict, prove
@@ -39,7 +41,7 @@ from sandboxes.namespaces import Way
 from sandboxes.process import LACKS, ProcessSandbox
 from sandboxes.sandbox import MIB, Collected, Limits
 from skills_repo.edits import EditLimits
-from tests.support.tasks import task_for
+from tests.support.tasks import GOLDEN, task_for
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -289,6 +291,17 @@ def harbor(folder: Path, name: str) -> None:
     (task / "environment/data/poem.txt").write_text("one\ntwo\n")
     (task / "tests/test.sh").write_text(script)
     (task / "tests/expected.txt").write_text("2\n")
+
+
+def test_the_harbor_steps_example_loads(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(GOLDEN / "harbor-steps" / "ledger", tmp_path / "ledger"))
+    (folder / "task.toml").write_text(blocks(part(TASKS, "## Harbor"), "toml")[1])
+    (found,) = scan_harbor(folder)
+    assert found.task is not None, found.error
+    assert [(step.name, step.timeout_s, dict(step.min_reward)) for step in found.task.steps] == [
+        ("totals", 600.0, {"reward": 1.0}),
+        ("report", 120.0, {}),
+    ]
 
 
 @pytest.mark.parametrize(("answer", "value"), [(b"2\n", 1.0), (b"3\n", 0.0)])

@@ -158,6 +158,7 @@ ROWS = [
 ELSEWHERE = {
     Outcome.SANDBOX_START: "raised by the engine before there is any evidence: test_cli_harness",
     Outcome.EPISODE_FAILED: "told by the episode itself: test_chat_episode",
+    Outcome.SETUP_FAILED: "raised before the agent starts: test_steps",
     Outcome.VERIFIER_FAILED: "given by the scorer, not by a harness",
     Outcome.CANCELLED: "given by whoever cancels",
 }

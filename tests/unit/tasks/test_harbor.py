@@ -94,7 +94,14 @@ def test_unknown_keys_of_other_versions_are_left_alone(folder: Path) -> None:
         ("[verifier]\ntimeout_sec = 0", "/task.toml: verifier.timeout_sec: Input should be greater than 0"),
         ("[metadata]\nsplit = 'dev'", "/task.toml: metadata.split: Input should be 'train', 'selection' or 'test'"),
         ("[verifier.env]\nKEY = '${SECRET}'", "/task.toml: verifier.env.KEY: variables of the host are not passed"),
-        ("[[steps]]\nname = 'one'", "/task.toml: steps: an attempt is one run of an agent and one verifier"),
+        (
+            "[environment.healthcheck]\ncommand = 'x'",
+            "/task.toml: environment.healthcheck: is not supported: no service",
+        ),
+        (
+            "[verifier.environment]\ndocker_image = 'x'",
+            "/task.toml: verifier.environment.docker_image: is not supported",
+        ),
         ("[[environment.mcp_servers]]\nname = 'x'", "/task.toml: environment.mcp_servers: are not supported"),
     ],
 )
@@ -108,6 +115,7 @@ def test_missing_parts_are_named(folder: Path) -> None:
     assert refusal(folder) == "/instruction.md: is empty: it is the prompt"
     (folder / "instruction.md").unlink()
     assert refusal(folder) == "/instruction.md: is missing: it is the prompt"
+    (folder / "instruction.md").write_text("Do it.")
     (folder / "tests" / "test.sh").unlink()
     assert refusal(folder).startswith("/tests/test.sh: is missing: it must write /logs/verifier/reward.txt")
 
@@ -132,7 +140,7 @@ def test_the_machine_that_a_task_asks_for(folder: Path) -> None:
     task = by_id(folder)["count-lines"]
     assert task.environment is not None
     assert (task.environment.image, task.environment.build) == ("example/count-lines:1", folder / "environment")
-    assert (task.environment.memory_bytes, task.environment.wants_network) == (2048 * 1024**2, True)
+    assert (task.environment.memory_bytes, task.network) == (2048 * 1024**2, "allowed")
     assert list(task.solution) == ["solve.sh"]
     assert by_id(HARBOR)["sum-column"].environment is None
 

@@ -86,7 +86,7 @@ def test_what_is_wrong_is_said_as_what_it_is(
 
 
 def test_a_task_that_wants_the_network_is_told_that_there_is_none(tmp_path: Path) -> None:
-    wants = scripted(tmp_path, environment=Environment(image="x", wants_network=True))
+    wants = scripted(tmp_path, network="allowed")
     assert "put what it fetches into its image" in proved(wants, World(solved="0"), tmp_path).detail
 
 

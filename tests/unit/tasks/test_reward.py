@@ -14,12 +14,17 @@ def out(skipped: tuple[str, ...] = (), **files: bytes | str) -> Collected:
     return Collected(files=named, skipped=skipped)
 
 
+def found(**files: str) -> tuple[float, str]:
+    reward = read_reward(out(**files))
+    return reward.value, reward.source
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [("1", 1.0), ("0\n", 0.0), ("1.000", 1.0), (" 0.25 ", 0.25), (".5", 0.5), ("1e-3", 0.001), ("\ufeff1", 1.0)],
 )
 def test_reward_txt(text: str, value: float) -> None:
-    assert read_reward(out(reward_txt=text)) == (value, "reward.txt")
+    assert found(reward_txt=text) == (value, "reward.txt")
 
 
 @pytest.mark.parametrize(
@@ -27,11 +32,11 @@ def test_reward_txt(text: str, value: float) -> None:
     [("0.5", 0.5), ('{"reward": 1}', 1.0), ('{"accuracy": 0.25}', 0.25), ('{"reward": 0.5, "time": 99}', 0.5)],
 )
 def test_reward_json(text: str, value: float) -> None:
-    assert read_reward(out(reward_json=text)) == (value, "reward.json")
+    assert found(reward_json=text) == (value, "reward.json")
 
 
 def test_json_wins() -> None:
-    assert read_reward(out(reward_json="0", reward_txt="1")) == (0.0, "reward.json")
+    assert found(reward_json="0", reward_txt="1") == (0.0, "reward.json")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,7 @@ def test_a_broken_json_is_not_replaced_by_the_txt() -> None:
 
 
 def test_minus_zero_is_zero() -> None:
-    value, _ = read_reward(out(reward_txt="-0"))
+    value, _ = found(reward_txt="-0")
     assert math.copysign(1, value) == 1
 
 

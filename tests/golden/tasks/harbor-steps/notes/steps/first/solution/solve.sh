@@ -1,0 +1,2 @@
+#!/bin/bash
+cp word.txt notes.txt && rm word.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+[ "$(grep -cx lantern notes.txt 2>/dev/null)" = 2 ]
+echo $((1 - $?)) > "$LOGS_DIR/reward.txt"

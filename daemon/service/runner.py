@@ -91,7 +91,7 @@ class Runner:
             (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
         )
         guard = partial(_guard, circuits=circuits, leash=leash)
-        async with open_parts(config, observer, guard=guard, heard=self.heard) as parts:
+        async with open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts:
             if parts.engine is not None:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
             await self._preflight(parts, circuits)

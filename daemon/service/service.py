@@ -20,6 +20,8 @@ import structlog
 from daemon.config import ConfigError
 from daemon.control.announcing import announce, withdraw
 from daemon.control.server import serve_control
+from daemon.housekeeping.disk import DiskLevel
+from daemon.housekeeping.rounds import Home, Rounds
 from daemon.jobs.hours import last_due
 from daemon.jobs.job import ENDED, Cause
 from daemon.jobs.sqlite import FILE, SqliteStore
@@ -73,6 +75,8 @@ class Service:
             self.worker = Worker(
                 self.projects, self.store, runner, board, self.bus, self.circuits, self.troubles, self._look_after
             )
+            self.rounds = Rounds(self._homes, self._disk)
+            self.worker.blocked = self.rounds.blocked
             self.looker.wake = self.worker.wake
             self.desk = FrontDesk(
                 self.worker, self.store, self.bus, self.troubles, self._reload, lambda: self.looker.looks
@@ -112,13 +116,23 @@ class Service:
             log.info("daemon stopped")
 
     def _side_tasks(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._watch(), self._fetch(), self._clock(), self._beats(), self._drain(), self._reloads()]
+        return [
+            self._watch(),
+            self._fetch(),
+            self._clock(),
+            self._beats(),
+            self._drain(),
+            self._reloads(),
+            self.rounds.run(),
+        ]
 
     async def _watch(self) -> None:
         """Look at everything once, then at what changes."""
         await self._look(self.projects.all())
         async for names in self.watcher.changes():
             await self._look([one for one in self.projects.all() if one.name in names])
+            for name in names & self.troubles.of("repository"):
+                await self.worker.try_now(name)
 
     async def _look(self, projects: tuple[Project, ...] | list[Project]) -> None:
         await self._reread_files()
@@ -177,6 +191,20 @@ class Service:
                     await self.looker.queue(project.name, Cause("schedule", f"{due:.0f}"))
             await self.store.note(_SCHEDULE, {"until": now})
             await asyncio.sleep(30.0)
+
+    def _homes(self) -> list[Home]:
+        """Every state folder once, by name."""
+        kept = {one.state: Home(one.state, one.config.retention) for one in self.projects.all()}
+        return [kept[state] for state in sorted(kept)]
+
+    def _disk(self, level: DiskLevel, what: str) -> None:
+        """Tell how much room there is, and begin again once there is some."""
+        for name, at in (("disk", DiskLevel.FULL), ("disk is low", DiskLevel.LOW)):
+            if level is at:
+                self.troubles.begin(name, what, remedy="free some space, or lower [retention] attempts_mb")
+            else:
+                self.troubles.end(name)
+        self.worker.wake()
 
     async def _beats(self) -> None:
         """Show that the loop turns."""

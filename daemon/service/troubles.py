@@ -46,6 +46,10 @@ class Troubles:
             if of == project:
                 self.end(name, project=project)
 
+    def of(self, name: str) -> set[str]:
+        """Projects that have this trouble."""
+        return {project for found, project in self._now if found == name}
+
     def all(self) -> tuple[Trouble, ...]:
         """Every trouble, the oldest first."""
         return tuple(sorted(self._now.values(), key=lambda one: (one.since, one.name, one.project)))

@@ -128,6 +128,13 @@ class Worker:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def try_now(self, project: str) -> None:
+        """Something changed where its jobs had failed: they need not wait out their time."""
+        for job in await self.store.jobs(open_only=True):
+            if job.project == project and job.state == "queued" and job.not_before:
+                await self.store.save(replace(job, not_before=0.0))
+        self.wake()
+
     def _rules(self) -> Rules:
         section = self.projects.main.daemon
         quiet = tuple(read_quiet(text) for text in section.quiet)

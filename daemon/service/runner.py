@@ -17,6 +17,7 @@ from daemon.budget.purse import Purse
 from daemon.budget.totals import Payer
 from daemon.circuit.circuit import Circuit, CircuitObserver, GuardedPurse
 from daemon.circuit.probe import Canary, probe
+from daemon.housekeeping.house import keep_house
 from daemon.jobs.job import Job
 from daemon.optimizer.report import RunReport
 from daemon.preflight import check_optimizer, check_target
@@ -97,6 +98,7 @@ class Runner:
             await self._preflight(parts, circuits)
             report = await train_with(parts, teller, preflight=False)
             branch = parts.history.branch.removeprefix("refs/heads/")
+            await keep_house(parts.state, config.retention, self.clock(), journal=parts.journal)
         self._note_answers(circuits)
         published = await publish_after(config, teller)
         if published["outcome"] != "off":

@@ -38,6 +38,7 @@ from daemon.service.project import Project
 from daemon.service.projects import Projects
 from daemon.service.runner import Runner
 from daemon.service.signals import Signals
+from daemon.service.tending import Tending
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
@@ -78,6 +79,9 @@ class Service:
             self.rounds = Rounds(self._homes, self._disk)
             self.worker.blocked = self.rounds.blocked
             self.looker.wake = self.worker.wake
+            self.tending = Tending(self.projects, self.store, self.looker, self.bus, self.troubles, self.worker.wake)
+            self.worker.blocked = lambda: self.tending.full
+            self.worker.uses = self.tending.uses
             self.desk = FrontDesk(
                 self.worker, self.store, self.bus, self.troubles, self._reload, lambda: self.looker.looks
             )

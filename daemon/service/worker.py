@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 
+from daemon.inbox.use import Use
 from daemon.jobs.choose import Choice, choose
 from daemon.jobs.hours import read_quiet
 from daemon.jobs.job import ENDED, Cause, Job
@@ -65,6 +66,8 @@ class Worker:
     """Looks at a project once its run has ended."""
     blocked: Callable[[], str] = lambda: ""
     """Why nothing at all may begin: a full disk, say."""
+    uses: Mapping[str, Use] = field(default_factory=dict)
+    """People's use of each project's skill, as far as it is known."""
     clock: Callable[[], float] = time.time
     running: dict[str, Running] = field(default_factory=dict)
     draining: str = ""
@@ -142,9 +145,12 @@ class Worker:
 
     def _standing(self, project: Project, jobs: tuple[Job, ...], pauses: dict[str, str]) -> Standing:
         blocked = self.circuits.blocked(project.config)
+        use = self.uses.get(project.name) or Use(project.name)
         return Standing(
             project.name,
             tuple(job for job in jobs if job.project == project.name),
+            sessions=use.sessions,
+            failed=use.failed,
             paused=pauses.get(project.name, ""),
             broken=project.wrong,
             blocked=blocked[0] if blocked else "",

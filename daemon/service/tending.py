@@ -1,0 +1,137 @@
+"""What the daemon does beside its jobs: the disk's level, people's sessions, an hourly tidying up.
+
+Invariants: nothing here stops work but a full disk; a fault of one project is told and stops no other's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import structlog
+
+from daemon.housekeeping.disk import DiskLevel, look_at_disk
+from daemon.housekeeping.house import keep_house
+from daemon.inbox.opening import read_use, take_in
+from daemon.inbox.use import Use
+from daemon.jobs.job import Cause
+from daemon.jobs.store import JobStore
+from daemon.journal.journal import JournalError
+from daemon.journal.lock import StateBusyError, state_lock
+from daemon.journal.sqlite import SqliteJournal
+from daemon.service.looker import Looker
+from daemon.service.project import Project
+from daemon.service.projects import Projects
+from daemon.service.troubles import Troubles
+from daemon.telling.events import Bus
+from sandboxes.sandbox import MIB
+
+log = structlog.get_logger(__name__)
+
+_DISK_S, _INBOX_S, _HOUSE_S = 15.0, 60.0, 3600.0
+
+
+@dataclass
+class Tending:
+    """One object a daemon."""
+
+    projects: Projects
+    store: JobStore
+    looker: Looker
+    bus: Bus
+    troubles: Troubles
+    wake: Callable[[], None]
+    clock: Callable[[], float] = time.time
+    full: str = ""
+    """Why nothing may begin; empty while there is room."""
+    uses: dict[str, Use] = field(default_factory=dict)
+    """People's use of each project's skill."""
+
+    async def disk(self) -> None:
+        """Look at the disks again and again."""
+        while True:
+            full = ""
+            for project in self.projects.all():
+                full = full or await self._disk_of(project)
+            if full != self.full:
+                self.full = full
+                self.wake()
+            await asyncio.sleep(_DISK_S)
+
+    async def inbox(self) -> None:
+        """Take in people's sessions again and again, where the configuration asks for it."""
+        while True:
+            for project in self.projects.all():
+                try:
+                    await self._sessions_of(project)
+                except (JournalError, OSError) as error:
+                    self.troubles.begin("inbox", str(error), project=project.name)
+                else:
+                    self.troubles.end("inbox", project=project.name)
+            await asyncio.sleep(_INBOX_S)
+
+    async def house(self) -> None:
+        """Keep each state folder bounded, once an hour, while nothing of it is under way."""
+        while True:
+            for project in self.projects.all():
+                with suppress(StateBusyError):  # its run tidies up by itself when it ends
+                    await self._house_of(project)
+            await asyncio.sleep(_HOUSE_S)
+
+    async def _disk_of(self, project: Project) -> str:
+        try:
+            disk = await asyncio.to_thread(
+                look_at_disk, project.state if project.state.exists() else project.file.parent
+            )
+        except OSError as error:
+            log.warning("disk_not_seen", folder=str(project.state), error=str(error))
+            return ""
+        free = f"{disk.free // MIB} MiB are free on the disk that holds {project.state}"
+        if disk.level is DiskLevel.OK:
+            self.troubles.end("disk", project=project.name)
+            return ""
+        full = disk.level is DiskLevel.FULL
+        what = f"{free}: {'nothing begins until there is more' if full else 'it will be full soon'}"
+        self.troubles.begin("disk", what, project=project.name, remedy="free some space, see `honed clean`")
+        return what if full else ""
+
+    async def _sessions_of(self, project: Project) -> None:
+        taken = await take_in(project.config)
+        if not taken and project.name in self.uses:
+            return
+        use = await read_use(project.config)
+        self.uses[project.name] = use
+        mark = f":inbox {project.name}"
+        noted = await self.store.seen(mark)
+        failed = 0 if noted is None else int(noted["failed"])
+        if use.failed - failed >= project.config.inbox.harvest_sessions:
+            said = f"{use.failed - failed} more sessions with the skill went wrong"
+            await self.looker.queue(project.name, Cause("inbox", f"{use.failed} until {use.until}", said))
+            await self.store.note(mark, {"failed": use.failed})
+        elif use.failed < failed:  # old sessions were forgotten
+            await self.store.note(mark, {"failed": use.failed})
+
+    async def _house_of(self, project: Project) -> None:
+        if not (project.state / "journal.sqlite").exists():
+            return
+        with state_lock(project.state):
+            journal = SqliteJournal(project.state / "journal.sqlite")
+            try:
+                report = await keep_house(
+                    project.state, project.config.retention, self.clock(), journal=journal, alone=True
+                )
+            except JournalError as error:
+                self.troubles.begin("house", str(error), project=project.name)
+                return
+            finally:
+                await journal.close()
+        if report.problems:
+            self.troubles.begin("house", "; ".join(report.problems), project=project.name)
+        else:
+            self.troubles.end("house", project=project.name)
+        if not report.nothing:
+            freed = report.attempts_before - report.attempts_after + report.journal_freed
+            self.bus.publish("house", f"tidied up: {freed // MIB} MiB freed", project=project.name, freed=freed)

@@ -47,6 +47,14 @@ class DaemonSection(Section):
             read_listen(self.listen, public=self.listen_public)
         return self
 
+    @field_validator("day")
+    @classmethod
+    def _day(cls, value: CapSection) -> CapSection:
+        if value.minutes is not None:
+            msg = "cannot cap minutes: skills are trained at the same time (use attempts, tokens or usd)"
+            raise ValueError(msg)
+        return value
+
     @field_validator("quiet")
     @classmethod
     def _quiet(cls, value: tuple[str, ...]) -> tuple[str, ...]:

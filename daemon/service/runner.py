@@ -26,6 +26,7 @@ from daemon.rollouts.progress import Observer
 from daemon.rollouts.stop import RunStopped
 from daemon.service.board import Board, BoardObserver
 from daemon.service.circuits import Circuits
+from daemon.service.day import DayPurse, SharedDay
 from daemon.service.ends import JobEnd, end_of
 from daemon.service.leash import Leash, LeashedPurse
 from daemon.service.project import Project
@@ -62,6 +63,8 @@ class Runner:
     circuits: Circuits
     observers: Callable[[str, int], tuple[Observer, ...]] = lambda project, job: ()
     """Who else listens to a run, by project and job."""
+    day: SharedDay | None = None
+    """What all skills together may take today; None: as much as they like."""
     heard: Heard = unheard
     """Is told of each request to a provider."""
     clock: Callable[[], float] = time.time
@@ -91,7 +94,7 @@ class Runner:
             project.name,
             (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
         )
-        guard = partial(_guard, circuits=circuits, leash=leash)
+        guard = partial(_guard, circuits=circuits, leash=leash, day=self.day)
         async with open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts:
             if parts.engine is not None:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
@@ -145,8 +148,9 @@ class Runner:
         return end
 
 
-def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash) -> Purse:
-    return LeashedPurse(GuardedPurse(purse, circuits), leash)
+def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash, day: SharedDay | None) -> Purse:
+    shared = DayPurse(purse, day) if day else purse
+    return LeashedPurse(GuardedPurse(shared, circuits), leash)
 
 
 async def _ask(circuit: Circuit, canary: Canary) -> None:

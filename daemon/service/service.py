@@ -31,6 +31,7 @@ from daemon.notices.watcher import Watcher
 from daemon.places import state_folder
 from daemon.service.board import Board
 from daemon.service.circuits import Circuits
+from daemon.service.day import SharedDay
 from daemon.service.front import FrontDesk
 from daemon.service.looker import Looker
 from daemon.service.notify import Supervisor
@@ -71,7 +72,8 @@ class Service:
             self.store = SqliteStore(self.state / FILE)
             stack.push_async_callback(self.store.close)
             board = Board()
-            runner = Runner(self.bus, board, self.circuits, self._observers)
+            day = SharedDay(lambda: self.projects.main.daemon.day, self.projects.all)
+            runner = Runner(self.bus, board, self.circuits, self._observers, day)
             self.looker = Looker(self.store, self.bus, self.troubles)
             self.worker = Worker(
                 self.projects, self.store, runner, board, self.bus, self.circuits, self.troubles, self._look_after

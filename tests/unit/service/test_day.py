@@ -1,0 +1,111 @@
+"""What all skills together may take on one day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from daemon.budget.purse import OpenPurse
+from daemon.config import ConfigError, load_config
+from daemon.config_train import CapSection
+from daemon.journal.records import AttemptKey, RunRecord
+from daemon.journal.sqlite import SqliteJournal
+from daemon.service.day import DayPurse, DayReached, SharedDay
+from daemon.service.ends import end_of
+from daemon.service.leash import Leash
+from daemon.service.project import Project
+from sandboxes.gateway.policy import Usage
+from tests.unit.service.test_projects import lay
+
+NOON = 1_000_000_000.0 // 86_400 * 86_400 + 43_200
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def day(clock: Clock, *projects: Project, **caps: float) -> SharedDay:
+    return SharedDay(lambda: CapSection(**caps), lambda: projects, clock)
+
+
+async def spend(purse: DayPurse, tokens: int = 0) -> None:
+    async with purse.spending("target") as spent:
+        spent.usage = Usage(1, tokens, 0, 0, 0.01)
+
+
+async def test_purses_of_several_runs_share_one_cap() -> None:
+    shared = day(Clock(), attempts=3)
+    one, two = DayPurse(OpenPurse(), shared), DayPurse(OpenPurse(), shared)
+    for purse in (one, two, one):
+        await spend(purse)
+    for purse in (one, two):
+        with pytest.raises(DayReached, match=r"^\[daemon.day\] attempts = 3 is used up \(3\): .*wait until tomorrow"):
+            purse.check()
+        with pytest.raises(DayReached):
+            await spend(purse)
+
+
+async def test_what_is_in_flight_counts_as_an_attempt_at_once() -> None:
+    shared = day(Clock(), attempts=1)
+    purse = DayPurse(OpenPurse(), shared)
+    async with purse.spending("target"):
+        with pytest.raises(DayReached):
+            await spend(purse)
+
+
+@pytest.mark.parametrize("caps", [{"tokens": 100}, {"usd": 0.02}])
+async def test_tokens_and_money_are_counted_when_they_are_known(caps: dict[str, float]) -> None:
+    purse = DayPurse(OpenPurse(), day(Clock(), **caps))
+    await spend(purse, 60)
+    await spend(purse, 60)
+    with pytest.raises(DayReached):
+        purse.check()
+
+
+async def test_a_new_day_begins_with_nothing() -> None:
+    clock = Clock()
+    purse = DayPurse(OpenPurse(), day(clock, attempts=1))
+    await spend(purse)
+    clock.now += 43_199
+    with pytest.raises(DayReached):
+        purse.check()
+    clock.now += 1
+    await spend(purse)
+
+
+async def test_what_was_spent_before_a_restart_counts_once(tmp_path: Path) -> None:
+    clock = Clock()
+    file = lay(tmp_path)
+    project = Project("pdf", load_config(file))
+    project.state.mkdir()
+    journal = SqliteJournal(project.state / "journal.sqlite", clock=clock)
+    await journal.open_run(RunRecord("r", "f", "skills/pdf", "c", "open", NOON))
+    for n in range(2):
+        key = AttemptKey("s", f"t{n}", "chat", {})
+        await journal.plan_attempt(f"a{n}", "r", f"t{n}", key)
+    await journal.close()
+    purse = DayPurse(OpenPurse(), day(clock, project, attempts=3))
+    await purse.begin_run("r")
+    await purse.begin_run("r")
+    await spend(purse)
+    with pytest.raises(DayReached):
+        purse.check()
+
+
+def test_the_job_waits_for_midnight() -> None:
+    shared = day(Clock(), attempts=1)
+    shared.add(1, Usage())
+    with pytest.raises(DayReached) as raised:
+        shared.check()
+    end = end_of(raised.value, Leash(), 1, NOON)
+    assert (end.state, end.not_before) == ("queued", NOON + 43_200)
+
+
+def test_minutes_cannot_be_capped_over_several_skills(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\[daemon\] day.*cannot cap minutes"):
+        load_config(lay(tmp_path, more="[daemon]\nday = { minutes = 5 }\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -14,9 +15,9 @@ from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.config import ConfigError, load_config
-from daemon.inbox.opening import intake_of, open_inbox, read_inbox, skill_name, take_in
+from daemon.inbox.opening import digest_now, intake_of, open_inbox, read_inbox, skill_name, take_in
 from daemon.inbox.patterns import patterns
-from daemon.inbox.use import use_of
+from daemon.inbox.use import Use, use_of
 from daemon.scrubbing import register_environment
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def add(files: Files = None, *, config: ConfigFile = DEFAULT_CONFIG, as_json: As
         found = load_config(config)
         taken = await (_named(found, files) if files else take_in(found))
         counts: Counter[str] = Counter(one.came for one in taken)
-        rows = [{**asdict(one), "file": str(one.file)} for one in taken if files or one.came != "unchanged"]
+        rows = [
+            {**asdict(one), "file": str(one.file)} for one in taken if files or one.came not in ("unchanged", "old")
+        ]
         output.result({"counts": dict(sorted(counts.items())), "files": rows}, lambda c: render_taken(c, taken, counts))
         return 1 if files and counts["refused"] else 0
 
@@ -90,8 +93,8 @@ def list_sessions(
     output = Output(as_json=as_json)
 
     async def work() -> None:
-        name, found = await _sessions(config, skill, every=every)
-        use = use_of(found, name) if name else None
+        use, found = await _sessions(config, skill, every=every)
+        name = use.skill if use else None
         rows = [session_row(record, name) for record in found[:limit]]
         data = {"skill": name, "use": _use_data(use) if use else None, "sessions": rows, "total": len(found)}
         output.result(data, lambda console: render_list(console, rows, len(found), use))
@@ -140,22 +143,26 @@ def show_patterns(
     output = Output(as_json=as_json)
 
     async def work() -> None:
-        name, sessions = await _sessions(config, skill, every=every)
+        use, sessions = await _sessions(config, skill, every=every)
+        name = use.skill if use else None
         found = patterns(sessions, name, least=least)
-        use = use_of(sessions, name) if name else None
         data = {"skill": name, "use": _use_data(use) if use else None, "patterns": [pattern_data(one) for one in found]}
         output.result(data, lambda console: render_patterns(console, found, use))
 
     run(output, work)
 
 
-async def _sessions(file: Path, skill: str | None, *, every: bool) -> tuple[str | None, tuple[SessionRecord, ...]]:
-    """Whose sessions are asked for, and the sessions."""
+async def _sessions(file: Path, skill: str | None, *, every: bool) -> tuple[Use | None, tuple[SessionRecord, ...]]:
+    """The use of the skill that is asked for (None: of every skill), and the sessions."""
     config = load_config(file)
     name = None if every else skill or skill_name(config)
     async with read_inbox(config) as inbox:
-        return name, await inbox.sessions(name)
+        sessions = await inbox.sessions(name)
+    if name is None:
+        return None, sessions
+    digest = await asyncio.to_thread(digest_now, config) if name == skill_name(config) else ""
+    return use_of(sessions, name, digest), sessions
 
 
-def _use_data(use: Any) -> dict[str, Any]:
+def _use_data(use: Use) -> dict[str, Any]:
     return {**asdict(use), "unopened": use.unopened, "failure_rate": round(use.failure_rate, 4)}

@@ -126,7 +126,8 @@ def use_line(use: Use) -> Text:
     line = (
         f"{use.skill}: in {use.sessions} sessions, opened in {use.opened}, not opened though listed in {use.unopened}"
     )
-    return Text(plain(line + wrong))
+    now = f", {use.current} with the skill as it is now" if use.current else ""
+    return Text(plain(line + wrong + now))
 
 
 def day(when: float | None) -> str:

@@ -27,7 +27,8 @@ MOST_FILES = 5_000
 """Of one folder in one sweep: the newest."""
 _DEPTH = 10
 
-Came = Literal["new", "grown", "known", "unchanged", "refused"]
+Came = Literal["new", "grown", "known", "unchanged", "old", "refused"]
+"""`old`: found in a folder and too old to be kept; a file that somebody named is refused for that."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Intake:
         try:
             state, touched = await asyncio.to_thread(_state, file)
             if touched < oldest:
-                return Taken(file, "refused", reason=too_old)
+                return Taken(file, "refused" if again else "old", reason=too_old)
             known = await self.inbox.known(place)
             if not again and known is not None and known.state == state and known.settled:
                 return Taken(file, "unchanged")
@@ -85,7 +86,7 @@ class Intake:
             return Taken(file, "refused", reason=f"cannot be read: {error.strerror}")
         if age_of(record, now) < oldest:
             await self.inbox.mark(FileMark(place, state), now)
-            return Taken(file, "refused", reason=too_old)
+            return Taken(file, "refused" if again else "old", reason=too_old)
         saved = await self.inbox.save(record, now)
         await self.inbox.mark(FileMark(place, state, record.settled), now)
         log.debug("session read", session=record.key, came=saved, turns=record.turns, incidents=len(record.incidents))

@@ -20,7 +20,9 @@ from daemon.inbox.record import SessionRecord
 from daemon.inbox.sqlite import FILE, SqliteInbox
 from daemon.inbox.use import Use, use_of
 from daemon.places import state_folder
-from daemon.scrubbing import register_environment
+from daemon.scrubbing import register_environment, scrub
+from harnesses.traces.skill_sightings import body_digest
+from skills_repo.skill import SKILL_FILE
 
 
 def skill_name(config: Config) -> str:
@@ -37,6 +39,14 @@ def watched(config: Config) -> tuple[Path, ...]:
     """Every folder whose sessions are taken in: the drop folder, and those of `[inbox] sessions`."""
     named = (Path(one).expanduser() for one in config.inbox.sessions)
     return (drop_folder(config), *(config.file.parent / one for one in named))
+
+
+def digest_now(config: Config) -> str:
+    """Of the skill's body as it lies in the repository, scrubbed as sessions are; empty if it cannot be read."""
+    try:
+        return body_digest(scrub((config.skill.repository / config.skill.path / SKILL_FILE).read_text("utf-8")))
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 @asynccontextmanager
@@ -96,7 +106,7 @@ async def read_use(config: Config) -> Use:
     """How much the configured skill is used, and how often that goes wrong. Raises `JournalError`."""
     name = skill_name(config)
     async with read_inbox(config) as inbox:
-        return use_of(await inbox.sessions(name), name)
+        return use_of(await inbox.sessions(name), name, await asyncio.to_thread(digest_now, config))
 
 
 def _any_there(folders: Sequence[Path]) -> bool:

@@ -22,6 +22,8 @@ class Use:
     opened: int = 0
     failed: int = 0
     """Of those that opened it: gone wrong, see `went_wrong`."""
+    current: int = 0
+    """Of those that opened it: with the body that it has now; a session that tells no digest does not count."""
     since: float | None = None
     """When the oldest and the newest of the sessions ended, seconds since 1970; None: unknown."""
     until: float | None = None
@@ -37,8 +39,11 @@ class Use:
         return self.failed / self.opened if self.opened else 0.0
 
 
-def use_of(sessions: Iterable[SessionRecord], skill: str) -> Use:
-    """A skill's use in these sessions, which are in any order. Pure."""
+def use_of(sessions: Iterable[SessionRecord], skill: str, digest: str = "") -> Use:
+    """A skill's use in these sessions, which are in any order. Pure.
+
+    `digest`: of the body that it has now (`body_digest`); empty: unknown.
+    """
     seen = [record for record in sessions if record.skill(skill)]
     opened = [record for record in seen if (one := record.skill(skill)) and one.opened]
     ends = [record.ended for record in seen if record.ended is not None]
@@ -47,6 +52,7 @@ def use_of(sessions: Iterable[SessionRecord], skill: str) -> Use:
         sessions=len(seen),
         opened=len(opened),
         failed=sum(went_wrong(record, skill) for record in opened),
+        current=sum(bool(digest) and one.digest == digest for record in opened if (one := record.skill(skill))),
         since=min(ends, default=None),
         until=max(ends, default=None),
     )

@@ -7,6 +7,7 @@ from typing import Any
 from harnesses.traces import claude_turns, codex_turns
 from harnesses.traces.claude_turns import ClaudeTurns
 from harnesses.traces.codex_turns import CodexTurns
+from harnesses.traces.fields import text_of
 from harnesses.traces.session import About, SessionReader, Turn
 
 SNIFFED = 50
@@ -18,7 +19,7 @@ _OF_ANY = ("type", "sessionId", "uuid", "leafUuid", "timestamp", "cwd", "isSidec
 
 def slim(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry without what no reader looks at: whole requests, prompts of the CLI, results told a second time."""
-    if entry.get("type") not in _TELLING:
+    if text_of(entry, "type") not in _TELLING:
         return {key: entry[key] for key in _OF_ANY if key in entry}
     structured = entry.get("toolUseResult")
     if structured is None:

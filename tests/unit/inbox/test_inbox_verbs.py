@@ -15,7 +15,7 @@ from daemon.config import load_config
 from daemon.inbox.opening import read_use, watched
 from daemon.inbox.sqlite import FILE
 from daemon.inbox.use import Use
-from tests.support.sessions import SKILL, Session, troubled
+from tests.support.sessions import BODY, SKILL, Session, troubled
 
 TOML = f"""
 [skill]
@@ -67,6 +67,11 @@ def test_from_files_to_patterns(project: Path) -> None:
     key = found[0]["examples"][0]["session"]
     assert data("show", key)["incidents"][0]["skills"] == [SKILL]
     assert "correction: contradicted" in said("show", key[:6])
+    assert listed["use"]["current"] == 0
+    skill = project / "skills" / SKILL / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f"---\nname: {SKILL}\ndescription: d\n---\n\n{BODY}")
+    assert data("list")["use"]["current"] == 3
     assert f"{SKILL}: in 4 sessions, opened in 3, not opened though listed in 1" in said("patterns")
     assert "KeyError" in said("patterns", "--all")
     assert data("patterns", "--skill", "other")["patterns"] == []

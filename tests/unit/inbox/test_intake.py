@@ -114,3 +114,5 @@ async def test_what_is_older_than_is_kept_is_refused_and_what_is_too_much_goes(t
     assert [one.came for one in taken] == ["refused", "refused"]
     assert all("keep_days" in one.reason for one in taken)
     assert await intake.inbox.sessions() == ()
+    swept = await intake.sweep([tmp_path])
+    assert {one.came for one in swept} == {"old", "unchanged"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from daemon.inbox.patterns import EXAMPLES, patterns
+from daemon.inbox.record import SkillSeen
 from daemon.inbox.use import ERRORS, Use, use_of
 from tests.support.sessions import NOON, SKILL, incident, record
 
@@ -46,6 +47,15 @@ def test_use_counts_who_listed_opened_and_failed() -> None:
     use = use_of(rows, SKILL)
     assert use == Use(SKILL, sessions=4, opened=3, failed=1, since=NOON - 5, until=NOON - 1)
     assert (use.unopened, use.failure_rate) == (1, 1 / 3)
+
+
+def test_sessions_with_the_skill_as_it_is_now_are_told_apart() -> None:
+    def seen(digest: str) -> tuple[SkillSeen, ...]:
+        return (SkillSeen(name=SKILL, listed=True, opened=True, digest=digest),)
+
+    rows = [record(n).model_copy(update={"skills": seen(digest)}) for n, digest in enumerate(("now", "now", "old", ""))]
+    assert use_of(rows, SKILL, "now").current == 2
+    assert use_of(rows, SKILL).current == 0, "what is not known is not counted"
 
 
 def test_a_few_failed_calls_are_everyday_work() -> None:

@@ -63,6 +63,8 @@ class ToolWork:
             return Outcome.SANDBOX_KILLED, str(error)
         except SandboxError as error:
             return (Outcome.SANDBOX_LOST if self._started else Outcome.SANDBOX_START), str(error)
+        except OSError as error:
+            return Outcome.SANDBOX_LOST, f"the host failed: {type(error).__name__}: {error.strerror or error}"
 
     async def _in_box(self, talk: Conversation, request: ModelRequest) -> Verdict:
         assignment, boxes = self.assignment, self.boxes

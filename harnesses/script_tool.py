@@ -1,12 +1,14 @@
 """Python scripts of a chat model, run in its attempt's box: what each came to, and what it did to the files.
 
 Invariants: whatever a script does (raises, hangs, takes too much memory) is told to the model; a box that is lost or
-killed from outside is a failure of ours and raises. The box has no way out, and no script is given a key.
+killed from outside is a failure of ours and raises. The box has no way out, and no script is given a key. A script
+comes as an argument: nothing has to be written where one before it may have been at work.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,13 @@ from harnesses.traces.text import encodable, shorten
 from harnesses.workspace import changes
 from sandboxes.sandbox import Box, Command, Ended, Ending, Layout, SandboxError
 
-SCRIPT_CHARS = 100_000
+SCRIPT_BYTES = 100_000
+"""Of a script in UTF-8: one argument may have 131,071."""
 SCRIPT_S = 120.0
 """Of one script."""
 STDOUT_CHARS, STDERR_CHARS = 8_000, 4_000
 _SHOWN_FILES = 20
+_PLACE = re.compile(r'File "<string>", line (\d{1,6})')
 SCRIPT_TOOL = Tool(
     "run_python",
     f"Run a Python 3 script in the folder of the files, with openpyxl, for at most {SCRIPT_S:.0f} s. There is no "
@@ -46,29 +50,26 @@ class Scripts:
     def __init__(self, box: Box, files: Mapping[str, bytes]) -> None:
         self._box = box
         self.files = dict(files)
-        self._count = 0
 
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run one script; raises `SandboxError` where the box is to blame."""
         try:
-            code = text_argument(arguments, "code", SCRIPT_CHARS)
+            code = text_argument(arguments, "code", SCRIPT_BYTES)
+            if "\0" in code or len(code.encode()) > SCRIPT_BYTES:
+                raise BadCall(f"code must be at most {SCRIPT_BYTES} bytes, without NUL")
         except BadCall as error:
             return ToolResult(str(error), ok=False)
-        self._count += 1
-        name = f"script-{self._count}.py"
-        await self._box.write({name: code.encode()}, room="out")
-        layout = self._box.layout
-        argv = ("python3", "-u", f"{layout.out}/{name}")
-        ended = await self._box.run(Command(argv=argv, env=_environment(layout), deadline_s=SCRIPT_S))
+        argv = ("python3", "-u", "-c", code)
+        ended = await self._box.run(Command(argv=argv, env=_environment(self._box.layout), deadline_s=SCRIPT_S))
         if ended.ending in (Ending.LOST, Ending.KILLED):
             kind = BoxKilledError if ended.ending is Ending.KILLED else SandboxError
             raise kind(ended.detail or "the sandbox of the model's scripts vanished")
-        return await self._told(ended)
+        return await self._told(ended, code)
 
-    async def _told(self, ended: Ended) -> ToolResult:
+    async def _told(self, ended: Ended, code: str) -> ToolResult:
         before, left = self.files, await self._box.collect()
         self.files = dict(left.files)
-        lines = [_ending(ended), await asyncio.to_thread(_shown, ended)]
+        lines = [_ending(ended), await asyncio.to_thread(_shown, ended, code)]
         if changed := [f"{one.kind} {one.path}" for one in changes(before, left)]:
             more = f" and {len(changed) - _SHOWN_FILES} more" if len(changed) > _SHOWN_FILES else ""
             lines.append(f"files changed: {', '.join(changed[:_SHOWN_FILES])}{more}")
@@ -84,6 +85,7 @@ def _environment(layout: Layout) -> Mapping[str, str]:
         "HOME": layout.home,
         "TMPDIR": layout.tmp,
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONSAFEPATH": "1",  # no file of the task stands in for a module
     }
 
 
@@ -96,11 +98,14 @@ def _ending(ended: Ended) -> str:
     return f"exit code {ended.exit_code}"
 
 
-def _shown(ended: Ended) -> str:
-    """What it printed, bounded: of stdout both ends, of stderr the last (blocks)."""
+def _shown(ended: Ended, code: str) -> str:
+    """What it printed, bounded: of stdout both ends, of stderr the last; and the line that failed (blocks)."""
     out = shorten(_ends(ended.stdout, 4 * STDOUT_CHARS), STDOUT_CHARS).strip()
     err = encodable(tail(ended.stderr))[-STDERR_CHARS:].strip()
-    return "\n".join(filter(None, (out, f"stderr:\n{err}" if err else "")))
+    places = [int(number) for number in _PLACE.findall(err)]
+    line = code.splitlines()[places[-1] - 1 : places[-1]] if places and places[-1] else []
+    failed = f"line {places[-1]} of the script: {line[0].strip()[:200]}" if line else ""
+    return "\n".join(filter(None, (out, f"stderr:\n{err}" if err else "", failed)))
 
 
 def _ends(file: Path, size: int) -> str:

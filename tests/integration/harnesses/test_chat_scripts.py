@@ -15,6 +15,7 @@ from harnesses.harness import Attempt, ChatTools
 from harnesses.models.client import ModelReply, ToolUse
 from harnesses.models.fake import ScriptedModel
 from harnesses.outcome import Outcome
+from harnesses.script_tool import SCRIPT_BYTES
 from harnesses.traces.trace import ToolCall
 from sandboxes.gateway.policy import Usage
 from sandboxes.sandbox import MIB, Limits, Sandbox
@@ -50,6 +51,21 @@ for place in (("1.1.1.1", 53), ("127.0.0.1", 80)):
     except OSError:
         print("closed")
 """
+LONGEST = f"{'#' * (SCRIPT_BYTES - 20)}\nprint('the end')"
+SABOTAGE = """
+import os
+for place in (".", os.environ["HOME"], os.environ["TMPDIR"], "/out"):
+    for name in ("openpyxl.py", "script.py", "json.py"):
+        try:
+            open(os.path.join(place, name), "w").write("raise SystemExit(7)")
+        except OSError:
+            pass
+    if place != ".":
+        try:
+            os.chmod(place, 0)
+        except OSError:
+            pass
+"""
 HUNGRY = "held = [bytearray(8 << 20) for _ in range(200)]\nprint(len(held))"
 LEAVE_LINKS = "import os\nos.symlink('/etc/passwd', 'passwd.txt')\nos.mkfifo('pipe')\nprint('left')"
 
@@ -83,10 +99,11 @@ async def ran(folder: Path, sandbox: Sandbox, *codes: str) -> tuple[Attempt, lis
 
 
 async def test_a_workbook_is_written_and_found_by_the_next_script(engine: Sandbox, tmp_path: Path) -> None:
-    attempt, (fill, read) = await ran(tmp_path, engine, FILL, READ_BACK)
+    attempt, (fill, read, long) = await ran(tmp_path, engine, FILL, READ_BACK, LONGEST)
     assert (attempt.outcome, attempt.detail) == (Outcome.COMPLETED, "")
     assert fill.output == "exit code 0\nfilled\nfiles changed: add output.xlsx"
     assert read.output == "exit code 0\n42"
+    assert long.output == "exit code 0\nthe end"
     assert sorted(attempt.workspace.files) == ["input.xlsx", "output.xlsx"]
     assert attempt.engine is not None
     assert attempt.engine.engine == engine.name
@@ -98,6 +115,14 @@ async def test_nothing_gets_out_and_no_key_is_there(engine: Sandbox, tmp_path: P
     assert lines[:2] == ["exit code 0", "[]"]
     if (await engine.facts()).isolated:
         assert lines[2:] == ["closed", "closed"]
+
+
+async def test_a_script_cannot_spoil_the_next_one(engine: Sandbox, tmp_path: Path) -> None:
+    if not (await engine.facts()).isolated:
+        pytest.skip(f"{engine.name} protects nothing")
+    attempt, (_, after) = await ran(tmp_path, engine, SABOTAGE, FILL)
+    assert after.output == "exit code 0\nfilled\nfiles changed: add output.xlsx"
+    assert attempt.outcome is Outcome.COMPLETED
 
 
 async def test_what_a_script_leaves_is_hostile_data(engine: Sandbox, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from harnesses.harness import Attempt, ChatTools
 from harnesses.models.client import ModelReply, ToolUse
 from harnesses.models.fake import ScriptedModel
 from harnesses.outcome import POLICIES, Outcome
-from harnesses.script_tool import SCRIPT_CHARS, SCRIPT_S, STDERR_CHARS, STDOUT_CHARS
+from harnesses.script_tool import SCRIPT_BYTES, SCRIPT_S, STDERR_CHARS, STDOUT_CHARS
 from harnesses.tool_room import LAST_WORD, SYSTEM
 from harnesses.traces.trace import Message, ToolCall
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
@@ -41,15 +41,19 @@ DONE = ModelReply("It is 2.", EACH, "end", "m-1")
 
 def playing(box: FakeBox, command: Command) -> FakeAnswer:
     """A stand-in for Python: the first word of a script says what becomes of it."""
-    code = Path(command.argv[-1]).read_text("utf-8")
-    word, _, rest = code.partition(" ")
+    code = command.argv[-1]
+    word, _, rest = code.partition("\n")[0].partition(" ")
     match word:
         case "write":
             (box.workspace / rest).write_text("new")
         case "delete":
             (box.workspace / rest).unlink()
         case "fail":
-            return FakeAnswer(b"half way\n", b"Traceback\nValueError: no\n", exit_code=1)
+            trace = b'Traceback (most recent call last):\n  File "<string>", line 2, in <module>\nValueError: no\n'
+            return FakeAnswer(b"half way\n", trace, exit_code=1)
+        case "confuse":
+            places = b"".join(b'File "<string>", line %d\n' % number for number in (3, 0, 999_999))
+            return FakeAnswer(b"", places, exit_code=1)
         case "flood":
             return FakeAnswer(b"x" * 3_000_000, b"y" * 3_000_000)
         case "binary":
@@ -129,7 +133,15 @@ async def test_the_files_are_those_that_the_last_script_left(tmp_path: Path) -> 
 
 
 SCRIPTS: Mapping[str, tuple[str, bool]] = {
-    "fail": ("exit code 1\nhalf way\nstderr:\nTraceback\nValueError: no", False),
+    "fail\n  raise it": (
+        "exit code 1\nhalf way\nstderr:\nTraceback (most recent call last):\n  "
+        'File "<string>", line 2, in <module>\nValueError: no\nline 2 of the script: raise it',
+        False,
+    ),
+    "confuse": (
+        'exit code 1\nstderr:\nFile "<string>", line 3\nFile "<string>", line 0\nFile "<string>", line 999999',
+        False,
+    ),
     "late": (f"stopped: it ran for more than {SCRIPT_S:.0f} s", False),
     "hungry": ("stopped: it took more memory than the sandbox has", False),
     "print": ("exit code 0\nran print", True),
@@ -153,8 +165,17 @@ async def test_what_a_script_prints_is_bounded_with_both_ends(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"code": ""}, {"code": 5}, {"code": ["print"]}, {"code": "x" * (SCRIPT_CHARS + 1)}, {"script": "print"}],
-    ids=["none", "empty", "number", "list", "huge", "other name"],
+    [
+        {},
+        {"code": ""},
+        {"code": 5},
+        {"code": ["print"]},
+        {"code": "x" * (SCRIPT_BYTES + 1)},
+        {"code": "é" * (SCRIPT_BYTES // 2 + 1)},
+        {"code": "print(1)\0"},
+        {"script": "print"},
+    ],
+    ids=["none", "empty", "number", "list", "huge", "huge in bytes", "NUL", "other name"],
 )
 async def test_a_script_that_is_none_is_not_run(arguments: dict[str, Any], tmp_path: Path) -> None:
     sandbox = FakeSandbox(playing)
@@ -164,14 +185,16 @@ async def test_a_script_that_is_none_is_not_run(arguments: dict[str, Any], tmp_p
     assert (attempt.outcome, sandbox.opened[0].commands) == (Outcome.COMPLETED, [])
 
 
-async def test_a_script_gets_no_key_no_way_out_and_a_name_of_ours(tmp_path: Path) -> None:
+async def test_a_script_gets_no_key_no_way_out_and_no_file(tmp_path: Path) -> None:
     sandbox = FakeSandbox(playing)
     await worked(tmp_path, run("one \ud800"), run("two"), DONE, sandbox=sandbox)
     (box,) = sandbox.opened
     assert (box.spec.gateway_socket, box.spec.role) == (None, "agent")
-    assert [Path(one.argv[-1]).name for one in box.commands] == ["script-1.py", "script-2.py"]
-    assert all(one.argv[0] == "python3" and not one.forward for one in box.commands)
-    assert set(box.commands[0].env) == {"PATH", "LANG", "HOME", "TMPDIR", "PYTHONDONTWRITEBYTECODE"}
+    assert [one.argv for one in box.commands] == [("python3", "-u", "-c", code) for code in ("one ?", "two")]
+    assert not any(one.forward for one in box.commands)
+    names = {"PATH", "LANG", "HOME", "TMPDIR", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH"}
+    assert set(box.commands[0].env) == names
+    assert list(box.out.iterdir()) == []
 
 
 @pytest.mark.parametrize(("word", "outcome"), [("lost", Outcome.SANDBOX_LOST), ("killed", Outcome.SANDBOX_KILLED)])
@@ -267,6 +290,15 @@ async def test_the_task_s_own_limits_and_image_are_its_box_s(tmp_path: Path) -> 
     limits = Limits(pids=7)
     await worked(tmp_path, DONE, sandbox=sandbox, limits=lambda _: limits)
     assert sandbox.opened[0].spec.limits is limits
+
+
+async def test_a_host_that_fails_is_no_score_and_stops_no_run(tmp_path: Path) -> None:
+    def breaking(box: FakeBox, command: Command) -> FakeAnswer:
+        raise PermissionError(13, "Permission denied")
+
+    attempt, _ = await worked(tmp_path, run("x"), DONE, sandbox=FakeSandbox(breaking))
+    assert (attempt.outcome, "Permission denied" in attempt.detail) == (Outcome.SANDBOX_LOST, True)
+    assert not POLICIES[attempt.outcome].stop_run
 
 
 async def test_a_fault_of_our_own_is_told_and_no_score(tmp_path: Path) -> None:

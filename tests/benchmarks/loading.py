@@ -40,6 +40,7 @@ def _measure(n: int, say: Callable[[str], None]) -> dict[str, Result]:
             plain.append(_plain_s(file))
             loads.append(_load_s(file))
             say(f"{TASKS:,} tasks {turn + 1}: {loads[-1]:.2f} s, plain JSON {plain[-1]:.2f} s")
+        Firewall.of(load_tasks(_write(Path(folder) / "warm.jsonl", WORDS, max(RUNS))))  # fills what all runs share
         runs = [_held_in_run(_write(Path(folder) / f"run-{tasks}.jsonl", WORDS, tasks)) for tasks in RUNS]
         held = [_held(_write(Path(folder) / f"{words}.jsonl", words)) for words in (WORDS, 4 * WORDS)]
     note = f"{TASKS:,} tasks, {min(loads):.2f}-{max(loads):.2f}, plain JSON {median(plain):.2f}"

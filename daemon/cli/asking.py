@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.text import Text
 
 from daemon.control.client import Client, find_daemon
@@ -18,6 +19,8 @@ from daemon.service.desk import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rich.console import Console
 
     from daemon.cli.output import Output
     from daemon.jobs.job import Cause, Job
@@ -144,3 +147,10 @@ def listed(items: Iterable[str], most: int = 3) -> str:
     given = list(items)
     more = f" and {len(given) - most} more" if len(given) > most else ""
     return ", ".join(given[:most]) + more
+
+
+def indented(console: Console, text: Text, columns: int) -> Padding | Text:
+    """A line that begins further right, and where it is broken on a terminal goes on there."""
+    if console.is_terminal:
+        return Padding(text, (0, 0, 0, columns), expand=False)
+    return Text(" " * columns) + text  # whoever reads it from a pipe wants whole lines

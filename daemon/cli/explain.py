@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.padding import Padding
 from rich.text import Text
 
-from daemon.cli.asking import JobNumber, clock, daemon_of, job_line
+from daemon.cli.asking import JobNumber, clock, daemon_of, indented, job_line
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
@@ -59,4 +58,4 @@ def _render(console: Console, found: Explanation) -> None:
         value = f"{one.value:.3f}" if one.eligible else "not eligible"
         console.print(Text.assemble("  ", (plain(one.project), "bold"), f"  {value}"))
         for reason in one.reasons:
-            console.print(Padding(Text(plain(reason), style="dim"), (0, 0, 0, 6)))
+            console.print(indented(console, Text(plain(reason), style="dim"), 6))

@@ -60,7 +60,8 @@ class ProgressLines:
     def __init__(self, output: Output) -> None:
         self._console = output.progress
         self._started = time.monotonic()
-        self._running = 0
+        self._running: int | None = None
+        """Not known before the first start is told: a daemon's events tell of ends alone."""
         self._done = 0
         self._steps: dict[int, str] = {}
         """Outcome by step, those decided before a restart among them."""
@@ -75,7 +76,7 @@ class ProgressLines:
                 step = f"step {event.step} · " if event.step else ""
                 self._line(Text(f"{step}{event.phase}{' · ' + event.detail if event.detail else ''}", style="cyan"))
             case AttemptStarted():
-                self._running += 1
+                self._running = (self._running or 0) + 1
             case AttemptFinished():
                 self._finished(event)
             case StepDecided():
@@ -100,7 +101,7 @@ class ProgressLines:
 
     def _finished(self, event: AttemptFinished) -> None:
         self._done += 1
-        if not event.reused:
+        if not event.reused and self._running is not None:
             self._running = max(0, self._running - 1)
         score = "invalid" if event.score is None else f"{event.score:.2f}"
         style = "yellow" if event.score is None else ("green" if event.solved else "red")
@@ -109,7 +110,7 @@ class ProgressLines:
         line = Text.assemble(
             f"  {event.task_id:<24.24} {event.harness:<12} {event.outcome:<18} ",
             (f"{score:<8}", style),
-            (f"{how}  ({self._running} running)", "dim"),
+            (how if self._running is None else f"{how}  ({self._running} running)", "dim"),
         )
         if event.detail and event.score is None:
             line.append(f"\n    {plain(event.detail)[:400]}", style="yellow")

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from daemon.cli.asking import STYLES, caused, clock, job_line, lasting, listed, score_text
+from daemon.cli.asking import STYLES, caused, clock, indented, job_line, lasting, listed, score_text
 from daemon.plain import plain
 
 if TYPE_CHECKING:
@@ -28,11 +28,8 @@ _INDENT = 2
 
 def render_status(console: Console, status: Status) -> None:
     """The whole of it, once."""
-    if console.is_terminal:
-        console.print(status_parts(status))
-        return
-    for indent, text in _parts(status):  # whoever reads it from a pipe wants whole lines
-        console.print(Text(" " * indent) + text)
+    for indent, text in _parts(status):
+        console.print(indented(console, text, indent))
 
 
 def status_parts(status: Status) -> Group:

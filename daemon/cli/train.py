@@ -13,6 +13,7 @@ from daemon.cli.output import Output
 from daemon.cli.progress import progress
 from daemon.cli.run import STOPPED, run
 from daemon.cli.train_report import Setting, render_report, report_data
+from daemon.cli.train_there import keeper_of, train_there
 from daemon.config import load_config
 from daemon.housekeeping.house import keep_house
 from daemon.publishing.around_run import check_publishing, publish_after
@@ -31,20 +32,27 @@ def train(
     preflight: Annotated[
         bool, typer.Option("--preflight/--no-preflight", help="Try target and optimizer once before the run.")
     ] = True,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Train in this process, though a daemon keeps the project.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Hone the skill on its tasks; every accepted edit becomes a commit on the branch honed/<skill>.
 
-    Stopped or killed at any moment and started again, it goes on where it was: nothing is paid for twice.
+    Stopped or killed at any moment and started again, it goes on where it was: nothing is paid for twice. Where a
+    daemon keeps the project, the run is queued there and followed; Ctrl-C leaves it to the daemon.
 
     Example: honed train --config honed.toml
     """
     output = Output(as_json=as_json)
-    run(output, lambda: _train(output, config, preflight=preflight))
+    run(output, lambda: _train(output, config, preflight=preflight, alone=alone))
 
 
-async def _train(output: Output, file: Path, *, preflight: bool) -> int:
+async def _train(output: Output, file: Path, *, preflight: bool, alone: bool = False) -> int:
     config = load_config(file)
+    daemon = None if alone else await keeper_of(config, output)
+    if daemon is not None:
+        return await train_there(output, config, daemon)
     await check_publishing(config, output)
     async with open_parts(config, progress(output)) as parts:
         report = await train_with(parts, output, preflight=preflight)

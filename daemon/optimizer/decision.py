@@ -154,3 +154,18 @@ class BaselineDecision(_Payload):
     pool: Pool = Pool()
     fingerprint: dict[str, str]
     """The parts of the run's fingerprint, for people."""
+
+
+class ReportDecision(_Payload):
+    """What a run came to, as its report says it: the figures that no other decision holds."""
+
+    when: float
+    ended: str
+    """Why the run ended, in words."""
+    failed: bool
+    metric: str
+    before: Measured | None
+    """The selection split under the initial skill; None: not measured."""
+    after: Measured | None
+    best_digest: str
+    current_is_best: bool

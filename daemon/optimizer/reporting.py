@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 
 from daemon.budget.totals import seconds
 from daemon.journal.journal import Journal
-from daemon.optimizer.decision import BaselineDecision
+from daemon.journal.records import Decision
+from daemon.optimizer.decision import BaselineDecision, ReportDecision
 from daemon.optimizer.opening import Opened
-from daemon.optimizer.report import BeforeAfter, RunReport, edit_fates, guidance_fates
+from daemon.optimizer.report import BeforeAfter, Commits, RunReport, edit_fates, guidance_fates
 from daemon.optimizer.sealed import SealedTest
 from daemon.optimizer.state import State
 from daemon.optimizer.tools import Tools
@@ -18,6 +18,9 @@ from daemon.rollouts.result import usage_of
 from daemon.tasks.task import TaskSet
 from sandboxes.gateway.policy import Usage
 from skills_repo.skill import Skill
+
+REPORT = "report"
+"""The kind of the decision that keeps a run's report."""
 
 
 class Reporter:
@@ -47,7 +50,7 @@ class Reporter:
         initial: Skill,
         baseline: BaselineDecision,
         ending: tuple[str, bool],
-        commits: Mapping[tuple[int, str], tuple[str, ...]],
+        commits: Commits,
     ) -> RunReport:
         """Measure what a report needs, then say it all. A failed run that changed nothing opens no test split."""
         ended, failed = ending
@@ -56,6 +59,18 @@ class Reporter:
         test = BeforeAfter(None, None) if unchanged else await self._test(initial, state.best.skill)
         attempts = await self._journal.attempts(self._run.run_id)
         replies = await self._journal.replies(self._run.run_id)
+        await self._note(
+            ReportDecision(
+                when=self._tools.clock(),
+                ended=ended,
+                failed=failed,
+                metric=self._tools.knobs.train.gate_metric,
+                before=selection.before,
+                after=selection.after,
+                best_digest=state.best.skill.digest,
+                current_is_best=state.skill.digest == state.best.skill.digest,
+            )
+        )
         worked = seconds(await self._journal.spans(run_id=self._run.run_id))
         return RunReport(
             run_id=self._run.run_id,
@@ -68,7 +83,7 @@ class Reporter:
             test=test,
             steps=state.steps,
             edits=(*edit_fates(state.steps, commits), *guidance_fates(state.slow_updates, commits)),
-            commits=tuple(commit for place in sorted(commits, key=_order) for commit in commits[place]),
+            commits=in_order(commits),
             base_commit=self._run.base_commit,
             best_digest=state.best.skill.digest,
             current_is_best=state.skill.digest == state.best.skill.digest,
@@ -78,6 +93,12 @@ class Reporter:
             invalid=sum(record.score is None for record in attempts),
             wall_s=max(worked, time.monotonic() - self._started),
         )
+
+    async def _note(self, report: ReportDecision) -> None:
+        """Keep it for whoever reads the run back; one that was kept before it was killed stands."""
+        place = (self._run.run_id, self._steps + 1, REPORT)
+        if await self._journal.find_decision(*place) is None:
+            await self._journal.save_decision(Decision(*place, report.payload()))
 
     async def _selection(self, state: State, initial: Skill, baseline: BaselineDecision) -> BeforeAfter:
         if self._tools.knobs.train.gate == "off":
@@ -103,6 +124,11 @@ class Reporter:
             step=self._steps + 1,
         )
         return BeforeAfter(*await sealed.report(initial, best, self._tools.clock))
+
+
+def in_order(commits: Commits) -> tuple[str, ...]:
+    """All commits of a run, oldest first."""
+    return tuple(commit for place in sorted(commits, key=_order) for commit in commits[place])
 
 
 def _order(place: tuple[int, str]) -> tuple[int, bool]:

@@ -15,6 +15,7 @@ from daemon.journal.records import AttemptRow, Decision, ReplyRecord, RunRecord
 from daemon.optimizer.decision import BaselineDecision, MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.optimizer.opening import FOLLOWED
 from daemon.optimizer.people import PEOPLE, TakenBack
+from daemon.optimizer.reporting import REPORT
 from daemon.readback.costs import Cost, costs
 from skills_repo.followed import Followed
 
@@ -22,7 +23,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _OWN = frozenset(
     {"baseline", "step", "commits", "slow_update", "slow_update_commits", "meta_skill", "test_reserved", "final"}
-    | {STEP_BEGAN, PEOPLE, FOLLOWED}
+    | {STEP_BEGAN, PEOPLE, FOLLOWED, REPORT}
 )
 """Kinds of decisions that have a place of their own; all others are told as they are."""
 

@@ -86,7 +86,8 @@ class EndingDesk(FakeDesk):
     def end(self, number: int, **changes: Any) -> None:
         """A job's new state, told as an event."""
         self.queue = tuple(replace(job, **changes) if job.number == number else job for job in self.queue)
-        self.events.publish("job", f"job {number} {changes.get('state', '')}", project="greeting", job=number)
+        state = changes.get("state", "")
+        self.events.publish("job", f"{state}: as the test says", project="greeting", job=number, state=state)
 
 
 def project_at(folder: Path, name: str) -> Project:
@@ -144,7 +145,7 @@ def verb(line: str, config: Path, capsys: Any) -> Said:
     words = line.split()
     app = build((words[0], "log"))
     try:
-        code = app([*words, "--config", str(config)], standalone_mode=False)
+        code = app(["--log-text", *words, "--config", str(config)], standalone_mode=False)
     except typer.Exit as end:
         code = end.exit_code
     out, err = capsys.readouterr()

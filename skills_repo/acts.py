@@ -168,8 +168,8 @@ class Acts:
 
 
 def is_of_honed(commit: SkillCommit) -> bool:
-    """It brought edits of honed's: one as honed committed it, or several that a person squashed."""
-    return commit.kind == "edit" or (commit.kind == "human" and _HONED.search(commit.body) is not None)
+    """It brought edits of honed's: one as honed committed it, or several that a person squashed, reverts among them."""
+    return commit.kind == "edit" or _HONED.search(commit.body) is not None
 
 
 def key_of(commit: SkillCommit) -> str:

@@ -62,7 +62,7 @@ def _taken_back(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
 
 
 def _requests(before: SkillSeen, after: SkillSeen) -> Iterator[Cause]:
-    """Edits that came to HEAD or to the remote's base branch, whichever they came to first; requests that were closed."""
+    """Edits that came to HEAD or to the remote's base branch, whichever was first; requests that were closed."""
     merged = {before.head.edit, before.remote.edit}
     for was, now, where in ((before.remote, after.remote, "the remote"), (before.head, after.head, "HEAD")):
         came = was.commit and was.tree != now.tree and now.edits > was.edits

@@ -178,6 +178,18 @@ async def test_squashing_honeds_edits(watched: Watched) -> None:
     assert [(one.kind, one.key) for one in await watched.causes()] == [("request", f"merged {sha}")]
 
 
+async def test_squashing_edits_with_a_revert_among_them(watched: Watched) -> None:
+    edit = await watched.accept("- four")
+    watched.on_branch("revert", "--no-edit", edit)
+    watched.lines.remove("- four")
+    await watched.accept("- five", step=2)
+    assert await watched.kinds() == ["taken-back"]
+    git(watched.folder, "merge", "--quiet", "--squash", BRANCH)
+    said = git(watched.folder, "log", "--format=%B", f"HEAD..{BRANCH}")
+    git(watched.folder, "commit", "--quiet", "--message", f"Honed edits (#1)\n\n{said}")
+    assert await watched.kinds() == ["request"]
+
+
 async def test_merging_edits_beside_a_persons_known_change(watched: Watched) -> None:
     await watched.accept("- four")
     watched.commit("Put zero first", "- zero", "- one", "- two", "- three")

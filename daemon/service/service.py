@@ -20,8 +20,6 @@ import structlog
 from daemon.config import ConfigError
 from daemon.control.announcing import announce, withdraw
 from daemon.control.server import serve_control
-from daemon.housekeeping.disk import DiskLevel
-from daemon.housekeeping.rounds import Home, Rounds
 from daemon.jobs.hours import last_due
 from daemon.jobs.job import ENDED, Cause
 from daemon.jobs.sqlite import FILE, SqliteStore
@@ -78,8 +76,6 @@ class Service:
             self.worker = Worker(
                 self.projects, self.store, runner, board, self.bus, self.circuits, self.troubles, self._look_after
             )
-            self.rounds = Rounds(self._homes, self._disk)
-            self.worker.blocked = self.rounds.blocked
             self.looker.wake = self.worker.wake
             self.tending = Tending(self.projects, self.store, self.looker, self.bus, self.troubles, self.worker.wake)
             self.worker.blocked = lambda: self.tending.full
@@ -129,7 +125,6 @@ class Service:
             self._beats(),
             self._drain(),
             self._reloads(),
-            self.rounds.run(),
         ]
 
     async def _watch(self) -> None:
@@ -197,20 +192,6 @@ class Service:
                     await self.looker.queue(project.name, Cause("schedule", f"{due:.0f}"))
             await self.store.note(_SCHEDULE, {"until": now})
             await asyncio.sleep(30.0)
-
-    def _homes(self) -> list[Home]:
-        """Every state folder once, by name."""
-        kept = {one.state: Home(one.state, one.config.retention) for one in self.projects.all()}
-        return [kept[state] for state in sorted(kept)]
-
-    def _disk(self, level: DiskLevel, what: str) -> None:
-        """Tell how much room there is, and begin again once there is some."""
-        for name, at in (("disk", DiskLevel.FULL), ("disk is low", DiskLevel.LOW)):
-            if level is at:
-                self.troubles.begin(name, what, remedy="free some space, or lower [retention] attempts_mb")
-            else:
-                self.troubles.end(name)
-        self.worker.wake()
 
     async def _beats(self) -> None:
         """Show that the loop turns."""

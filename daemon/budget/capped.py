@@ -157,9 +157,12 @@ class CappedPurse:
         return Held(most.tokens, most.usd)
 
     def _turn_the_page(self, now: float) -> None:
-        """A new day has spent nothing yet but what is in flight, which counts when it ends."""
+        """A new day has spent nothing yet but what is in flight, which counts when it ends.
+
+        A clock that was turned back over midnight buys no second day: it goes on counting until the next run begins.
+        """
         date = int(now // DAY_S)
-        if date != self._date and self._day is not None:
+        if date > self._date and self._day is not None:
             self._date = date
             self._day = Meter("day", self.budget.day, Totals(self._attempts_flying), 0.0, float(date * DAY_S))
 

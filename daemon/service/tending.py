@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
 
 from daemon.housekeeping.disk import DiskLevel, look_at_disk
-from daemon.housekeeping.house import keep_house
+from daemon.housekeeping.house import Report, keep_house
 from daemon.inbox.opening import read_use, take_in
 from daemon.inbox.use import Use
 from daemon.jobs.job import Cause
@@ -74,11 +73,10 @@ class Tending:
             await asyncio.sleep(_INBOX_S)
 
     async def house(self) -> None:
-        """Keep each state folder bounded, once an hour, while nothing of it is under way."""
+        """Keep each state folder bounded, once an hour."""
         while True:
             for project in self.projects.all():
-                with suppress(StateBusyError):  # its run tidies up by itself when it ends
-                    await self._house_of(project)
+                await self._house_of(project)
             await asyncio.sleep(_HOUSE_S)
 
     async def _disk_of(self, project: Project) -> str:
@@ -90,13 +88,14 @@ class Tending:
             log.warning("disk_not_seen", folder=str(project.state), error=str(error))
             return ""
         free = f"{disk.free // MIB} MiB are free on the disk that holds {project.state}"
-        if disk.level is DiskLevel.OK:
-            self.troubles.end("disk", project=project.name)
-            return ""
-        full = disk.level is DiskLevel.FULL
-        what = f"{free}: {'nothing begins until there is more' if full else 'it will be full soon'}"
-        self.troubles.begin("disk", what, project=project.name, remedy="free some space, see `honed clean`")
-        return what if full else ""
+        said = {DiskLevel.FULL: "nothing begins until there is more", DiskLevel.LOW: "it will be full soon"}
+        for name, level in (("disk", DiskLevel.FULL), ("disk low", DiskLevel.LOW)):
+            if disk.level is level:
+                what = f"{free}: {said[level]}"
+                self.troubles.begin(name, what, project=project.name, remedy="free some space, see `honed clean`")
+            else:
+                self.troubles.end(name, project=project.name)
+        return f"{free}: {said[disk.level]}" if disk.level is DiskLevel.FULL else ""
 
     async def _sessions_of(self, project: Project) -> None:
         taken = await take_in(project.config)
@@ -117,17 +116,16 @@ class Tending:
     async def _house_of(self, project: Project) -> None:
         if not (project.state / "journal.sqlite").exists():
             return
-        with state_lock(project.state):
-            journal = SqliteJournal(project.state / "journal.sqlite")
-            try:
-                report = await keep_house(
-                    project.state, project.config.retention, self.clock(), journal=journal, alone=True
-                )
-            except JournalError as error:
-                self.troubles.begin("house", str(error), project=project.name)
-                return
-            finally:
-                await journal.close()
+        try:
+            with state_lock(project.state):
+                report = await self._keep(project, alone=True)
+        except StateBusyError:  # a run of days must not keep its house from being kept; what it needs is spared
+            report = await self._keep(project, alone=False)
+        except JournalError as error:  # the folder cannot be written
+            self.troubles.begin("house", str(error), project=project.name)
+            return
+        if report is None:
+            return
         if report.problems:
             self.troubles.begin("house", "; ".join(report.problems), project=project.name)
         else:
@@ -135,3 +133,14 @@ class Tending:
         if not report.nothing:
             freed = report.attempts_before - report.attempts_after + report.journal_freed
             self.bus.publish("house", f"tidied up: {freed // MIB} MiB freed", project=project.name, freed=freed)
+
+    async def _keep(self, project: Project, *, alone: bool) -> Report | None:
+        """None: it could not be done, and that is told."""
+        journal = SqliteJournal(project.state / "journal.sqlite")
+        try:
+            return await keep_house(project.state, project.config.retention, self.clock(), journal=journal, alone=alone)
+        except (JournalError, OSError) as error:
+            self.troubles.begin("house", str(error), project=project.name)
+            return None
+        finally:
+            await journal.close()

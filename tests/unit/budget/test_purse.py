@@ -144,6 +144,16 @@ async def test_a_day_ends_at_midnight_utc_for_a_process_that_goes_on(till: Till)
     till.purse.check()
 
 
+async def test_a_clock_turned_back_over_midnight_buys_no_second_day(till: Till) -> None:
+    till.clock.now = NOON + 43_200 + 5
+    await till.start(day={"attempts": 1})
+    await till.attempt()
+    for seconds in (-10.0, 20.0, -100_000.0):
+        till.clock.now += seconds
+        with pytest.raises(BudgetReached, match="attempts = 1"):
+            till.purse.check()
+
+
 async def test_what_was_spent_yesterday_is_not_todays(till: Till) -> None:
     till.clock.now -= 86_400
     await till.start()

@@ -62,7 +62,7 @@ class Follower:
         """Until it has ended or waits for long, over restarts of the daemon. Raises `ControlError`."""
         explained = await self._look()
         if self.job.state == "queued":
-            self.output.say(f"job {self.job.number} waits: {explained.why}")
+            self.output.say(f"job {self.job.number}: {explained.why}")
         gone = ""
         while True:  # what happened so far is told, even if it is over already
             try:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 import typer
 
+from daemon.kinds import kind_of
+
 if TYPE_CHECKING:
     from daemon.cli.output import Output
 
@@ -23,36 +25,28 @@ FAILED, BAD_INPUT, STOPPED, SPENT, INTERRUPTED = 1, 2, 3, 4, 130
 
 log = structlog.get_logger(__name__)
 
-_EXIT_CODES: dict[str, tuple[str, int]] = {
-    "daemon.config.ConfigError": ("config", BAD_INPUT),
-    "daemon.tasks.task.TaskError": ("tasks", BAD_INPUT),
-    "skills_repo.skill.SkillError": ("skill", BAD_INPUT),
-    "skills_repo.history.RepositoryError": ("repository", BAD_INPUT),
-    "daemon.journal.journal.JournalError": ("journal", FAILED),
-    "daemon.setup.errors.SetupError": ("setup", FAILED),
-    "harnesses.clis.CliError": ("setup", FAILED),
-    "skills_repo.publish.errors.PublishError": ("publish", FAILED),
-    "sandboxes.gateway.policy.ProviderError": ("provider", STOPPED),
-    "sandboxes.sandbox.SandboxError": ("sandbox", STOPPED),
-    "daemon.rollouts.stop.RunStopped": ("stopped", STOPPED),
-    "daemon.budget.reached.BudgetReached": ("budget", SPENT),
-    "daemon.control.errors.NoDaemonError": ("no-daemon", FAILED),
-    "daemon.control.errors.RefusedError": ("refused", FAILED),
-    "daemon.control.errors.ControlError": ("daemon", FAILED),
+_EXIT_CODES = {
+    "config": BAD_INPUT,
+    "tasks": BAD_INPUT,
+    "skill": BAD_INPUT,
+    "repository": BAD_INPUT,
+    "journal": FAILED,
+    "setup": FAILED,
+    "publish": FAILED,
+    "no-daemon": FAILED,
+    "refused": FAILED,
+    "daemon": FAILED,
+    "provider": STOPPED,
+    "sandbox": STOPPED,
+    "stopped": STOPPED,
+    "budget": SPENT,
 }
-"""Known errors by name, so that a verb which needs none of their modules need not wait for them; a class of an error
-counts before what it is derived from."""
-
-
-def known(error: BaseException) -> tuple[str, int] | None:
-    """Kind and exit code of a known error; None: it is a fault of honed, or of the system."""
-    names = (f"{cls.__module__}.{cls.__qualname__}" for cls in type(error).__mro__)
-    return next((_EXIT_CODES[name] for name in names if name in _EXIT_CODES), None)
+"""By kind of error."""
 
 
 def code_of(kind: str) -> int:
     """The exit code of a kind of error; of an unknown one that of a job that could not be done."""
-    return next((code for name, code in _EXIT_CODES.values() if name == kind), FAILED)
+    return _EXIT_CODES.get(kind, FAILED)
 
 
 def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]], *, signals: bool = True) -> None:
@@ -70,11 +64,9 @@ def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]], *, 
 
 def _told(output: Output, error: Exception) -> int:
     """Say in one line what went wrong; returns the exit code."""
-    found = known(error)
-    if found is not None:
-        kind, code = found
+    if kind := kind_of(error):
         output.error(kind, str(error))
-        return code
+        return code_of(kind)
     if isinstance(error, OSError):
         if error.errno == errno.EPIPE:  # whoever read our output has gone: nobody to tell
             raise error

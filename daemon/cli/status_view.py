@@ -53,7 +53,8 @@ def _parts(status: Status) -> Iterator[Line]:
     )
     yield 0, head
     if status.paused:
-        yield 0, Text(f"everything is paused: {plain(status.paused)} (`honed resume` goes on)", style="bold yellow")
+        why = "" if status.paused == "paused" else f": {plain(status.paused)}"
+        yield 0, Text(f"everything is paused{why} (`honed resume` goes on)", style="bold yellow")
     for trouble in status.troubles:
         yield from _trouble(trouble, status.now)
     for project in status.projects:

@@ -46,6 +46,8 @@ class JobEnd:
     branch: str = ""
     """Short name of the branch that a finished run wrote to."""
     commits: tuple[str, ...] = ()
+    error: str = ""
+    """Kind of the error that it ended or waits for (`daemon/kinds.py`); empty without one."""
     fault: bool = False
     """Of honed's own: logged with its traceback."""
 

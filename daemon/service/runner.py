@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
@@ -19,6 +19,7 @@ from daemon.circuit.circuit import Circuit, CircuitObserver, GuardedPurse
 from daemon.circuit.probe import Canary, probe
 from daemon.housekeeping.house import keep_house
 from daemon.jobs.job import Job
+from daemon.kinds import kind_of
 from daemon.optimizer.report import RunReport
 from daemon.preflight import check_optimizer, check_target
 from daemon.publishing.around_run import check_publishing, publish_after
@@ -138,13 +139,13 @@ class Runner:
         for payer, circuit in circuits.items():
             if circuit.reason:
                 self._answered.pop(f"{payer} {circuit.name}", None)
-        end = end_of(error, leash, job.tries, self.clock())
+        end = replace(end_of(error, leash, job.tries, self.clock()), error=kind_of(error))
         if end.fault:
             log.error("a job failed by a fault of honed", exc_info=error)
         blocked = self.circuits.blocked(project.config)
         if blocked is not None and end.state in ("queued", "failed") and not leash.pulled:
             reason, wait = blocked
-            return JobEnd("queued", reason, self.clock() + wait, "provider")
+            return JobEnd("queued", reason, self.clock() + wait, "provider", error="provider")
         return end
 
 

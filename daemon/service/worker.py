@@ -206,7 +206,7 @@ class Worker:
         elif end.state == "done":
             self.troubles.end_all(project.name)
         facts: dict[str, Any] = {"state": end.state, "run": done.run_id, "accepted": end.accepted, "score": end.score}
-        facts |= {"branch": end.branch, "commits": list(end.commits), "not_before": end.not_before}
+        facts |= {"branch": end.branch, "commits": list(end.commits), "not_before": end.not_before, "error": end.error}
         said = f"{end.state}: {end.reason}" if end.state != "queued" else f"waits: {end.reason}"
         self.bus.publish("job", said, project=project.name, job=job.number, **facts)
         if end.state == "done" and end.accepted and self.projects.main.daemon.again:

@@ -14,9 +14,10 @@ import pytest
 import typer
 
 from daemon.cli.output import Output
-from daemon.cli.run import _EXIT_CODES, BAD_INPUT, FAILED, INTERRUPTED, SPENT, code_of, known, run
+from daemon.cli.run import _EXIT_CODES, BAD_INPUT, FAILED, INTERRUPTED, SPENT, code_of, run
 from daemon.control.errors import NoDaemonError
 from daemon.journal.lock import StateBusyError
+from daemon.kinds import _KINDS, kind_of
 
 
 def ended(work: Callable[[], Awaitable[int | None]]) -> int:
@@ -53,20 +54,23 @@ def test_what_the_system_refuses_names_the_path(capsys: pytest.CaptureFixture[st
     assert error["message"].startswith("/some/where: Permission denied")
 
 
-@pytest.mark.parametrize("name", _EXIT_CODES)
+@pytest.mark.parametrize("name", _KINDS)
 def test_errors_are_known_by_the_names_they_have(name: str) -> None:
     module, _, kind = name.rpartition(".")
     found = getattr(import_module(module), kind)
     assert issubclass(found, Exception)
-    error = found.__new__(found)
-    assert known(error) == _EXIT_CODES[name]
+    assert kind_of(found.__new__(found)) == _KINDS[name]
+
+
+def test_every_kind_has_a_code() -> None:
+    assert set(_KINDS.values()) == set(_EXIT_CODES)
+    assert (code_of("budget"), code_of("config"), code_of("what else")) == (SPENT, BAD_INPUT, FAILED)
 
 
 def test_an_error_is_known_by_its_nearest_class() -> None:
-    assert known(StateBusyError(Path("/state"), 7)) == ("journal", FAILED)
-    assert known(NoDaemonError("none")) == ("no-daemon", FAILED)
-    assert known(LookupError("x")) is None
-    assert (code_of("budget"), code_of("config"), code_of("what else")) == (SPENT, BAD_INPUT, FAILED)
+    assert kind_of(StateBusyError(Path("/state"), 7)) == "journal"
+    assert kind_of(NoDaemonError("none")) == "no-daemon"
+    assert kind_of(LookupError("x")) == ""
 
 
 def test_a_reader_that_has_gone_is_told_nothing() -> None:

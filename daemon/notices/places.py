@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon.notices.tasks import SKIPPED, has_no_files
 from daemon.service.project import Project
-from daemon.tasks.manifest import manifest_file
 
 _LOCK = ".lock"
 
@@ -60,9 +59,17 @@ def places_of(project: Project, beside: Iterable[str] = ()) -> Wanted:
 def existing(place: Place, names: Names) -> tuple[Place, Names]:
     """The place itself, or where there is none yet the nearest folder above it, in which it will appear."""
     folder, missing = Path(place.folder), ""
-    while not folder.is_dir():
+    while not _holds(folder.is_dir):
         folder, missing = folder.parent, folder.name
     return (Place(str(folder)), Names(some={missing})) if missing else (place, names)
+
+
+def _holds(ask: Callable[[], bool]) -> bool:
+    """What may not be asked does not hold: a folder above is closed to us."""
+    try:
+        return ask()
+    except OSError:
+        return False
 
 
 def _add(wanted: Wanted, folder: Path, *names: str, recursive: bool = False) -> None:
@@ -89,12 +96,20 @@ def _links(wanted: Wanted, path: Path) -> None:
         folder = Path(here)
         for at, part in enumerate(parts):
             step = folder / part
-            if step.is_symlink() and step not in seen:
+            if step not in seen and (target := _target(step)) is not None:
                 seen.add(step)
                 _add(wanted, folder, part)
-                todo.append(folder.joinpath(step.readlink(), *parts[at + 1 :]))
+                todo.append(folder.joinpath(target, *parts[at + 1 :]))
                 break
             folder = step
+
+
+def _target(path: Path) -> Path | None:
+    """Where a link leads; None for what is none, or gone, or closed to us."""
+    try:
+        return path.readlink()
+    except OSError:
+        return None
 
 
 def _tasks(wanted: Wanted, project: Project, beside: Iterable[str]) -> None:
@@ -104,16 +119,16 @@ def _tasks(wanted: Wanted, project: Project, beside: Iterable[str]) -> None:
         return
     _links(wanted, path)
     _add(wanted, real.parent, real.name)
-    if real.is_dir():
+    if _holds(real.is_dir):
         for folder, recursive in _whole(real):
             _add(wanted, folder, recursive=recursive)
         return
-    _file(wanted, real, manifest_file(real).name, *beside)
+    _file(wanted, real, f"{real.stem}.splits.json", *beside)
     for name in beside:
         if name == ".":
             for folder, recursive in _whole(real.parent):
                 _add(wanted, folder, recursive=recursive)
-        elif (real.parent / name).is_dir():
+        elif _holds((real.parent / name).is_dir):
             _add(wanted, real.parent / name, recursive=True)
 
 
@@ -144,14 +159,14 @@ def _repository(wanted: Wanted, root: Path) -> None:
     """HEAD, and all refs, wherever this work tree keeps them."""
     _add(wanted, root.parent, root.name)
     own = root
-    if (root / ".git").exists() or not (root / "objects").is_dir():
+    if _holds((root / ".git").exists) or not _holds((root / "objects").is_dir):
         _add(wanted, root, ".git")
         own = _pointed(root / ".git", "gitdir: ")
-    shared = _pointed(own / "commondir", "") if (own / "commondir").is_file() else own
+    shared = _pointed(own / "commondir", "") if _holds((own / "commondir").is_file) else own
     _add(wanted, own, "HEAD")
     _add(wanted, shared, "HEAD", "packed-refs", "refs", "reftable")
     for name in ("refs", "reftable"):
-        if (shared / name).is_dir():
+        if _holds((shared / name).is_dir):
             _add(wanted, shared / name, recursive=True)
 
 

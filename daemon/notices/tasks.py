@@ -32,9 +32,20 @@ _EVERYTHING = (".",)
 def look_at_tasks(section: TasksSection, at: str, before: TasksSeen) -> TasksSeen:
     """`at`: the path as the file has it. What cannot be loaded keeps the digest of the last set that could."""
     known = before if before.at == at else TasksSeen(at)
-    now = mark(section.path, known.beside)
-    if now == known.mark and not now.endswith("~"):
-        return known
+    try:
+        now = mark(section.path, known.beside)
+        if now == known.mark and not now.endswith("~"):
+            return known
+        loaded = _load(section, known)
+        # What the set is made of is known only now; a change since the first mark must not be lost.
+        same = loaded.beside == known.beside
+        return replace(loaded, mark=now if same else mark(section.path, loaded.beside, again=True))
+    except OSError as error:
+        what = f"{error.filename or section.path}: {error.strerror or error} (check [tasks] path and its permissions)"
+        return replace(known, mark="", beside=_EVERYTHING, wrong=what)
+
+
+def _load(section: TasksSection, known: TasksSeen) -> TasksSeen:
     beside = _Beside(section.path.parent)
     try:
         tasks = load_tasks(
@@ -44,16 +55,9 @@ def look_at_tasks(section: TasksSection, at: str, before: TasksSeen) -> TasksSee
             min_selection=section.min_selection,
             note=beside.note,
         )
-        loaded = replace(
-            known, digest=tasks.digest, count=len(tasks.tasks), beside=tuple(sorted(beside.found)), wrong=""
-        )
     except TaskError as error:
-        loaded = replace(known, beside=_EVERYTHING, wrong=str(error))
-    except OSError as error:
-        what = f"{error.filename or section.path}: {error.strerror or error} (check [tasks] path and its permissions)"
-        loaded = replace(known, beside=_EVERYTHING, wrong=what)
-    # What the set is made of is known only now; a change since the first mark must not be lost.
-    return replace(loaded, mark=now if loaded.beside == known.beside else mark(section.path, loaded.beside, again=True))
+        return replace(known, beside=_EVERYTHING, wrong=str(error))
+    return replace(known, digest=tasks.digest, count=len(tasks.tasks), beside=tuple(sorted(beside.found)), wrong="")
 
 
 def is_folder(path: Path) -> bool:

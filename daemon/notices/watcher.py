@@ -57,7 +57,11 @@ class Watcher:
         self._news = asyncio.Event()
         self._next_poll = time.monotonic() + self._poll
         self._arms, fault = await asyncio.to_thread(self._open)
-        await self._arm(fault)
+        try:
+            await self._arm(fault)
+        except BaseException:
+            await asyncio.to_thread(self._arms.close)
+            raise
         return self
 
     async def __aexit__(

@@ -330,6 +330,19 @@ async def test_tasks_that_cannot_be_loaded_are_said_and_no_cause(watched: Watche
     assert watched.seen.wrong == {}
 
 
+async def test_tasks_that_are_closed_to_us_are_said(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path, *_: object) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks_module, "mark", refused)
+        assert await watched.causes() == ()
+        assert watched.seen is not None
+        assert "Permission denied" in watched.seen.wrong["tasks"]
+    assert await watched.causes() == ()
+    assert watched.seen.wrong == {}
+
+
 async def test_a_missing_file_of_a_task_that_comes_later(watched: Watched) -> None:
     first, *others = watched.tasks()
     watched.save_tasks([{**first, "files": ["late/in.txt"]}, *others])

@@ -163,3 +163,19 @@ def test_a_broken_configuration_still_tells_where_it_lies(kept: Watched) -> None
     assert wakes(kept, kept.folder / "tasks.jsonl")
     (kept.folder / "honed.toml").write_text("tasks = 3\n")
     assert wakes(kept, kept.folder / "tasks.jsonl")
+
+
+def test_a_folder_that_is_closed_to_us_is_like_a_missing_one(kept: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = kept.folder / "closed"
+    closed.mkdir()
+    kept.change_config('path = "tasks.jsonl"', 'path = "closed/set"')
+    is_dir = Path.is_dir
+
+    def refusing(path: Path) -> bool:
+        if path.is_relative_to(closed) and path != closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_dir(path)
+
+    monkeypatch.setattr(Path, "is_dir", refusing)
+    assert wakes(kept, closed / "set")
+    assert wakes(kept, kept.folder / "honed.toml")

@@ -265,6 +265,18 @@ async def test_where_no_events_come_the_poll_looks(kept: Watched) -> None:
         assert eyes.watched == {}
 
 
+async def test_a_start_that_fails_leaves_no_thread(kept: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("daemon.notices.watcher.places_of", broken)
+    eyes = FakeEyes()
+    with pytest.raises(ValueError, match="ours"):
+        async with watching(kept, eyes=eyes):
+            raise AssertionError("never")
+    assert eyes.events == ["start", "stop", "join"]
+
+
 async def test_changes_end_with_the_watcher(kept: Watched) -> None:
     async with watching(kept, eyes=FakeEyes()) as (_, changes):
         task = asyncio.ensure_future(anext(changes, None))

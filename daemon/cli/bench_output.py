@@ -126,7 +126,7 @@ def render_list(console: Console, root: Path, rows: list[dict[str, Any]]) -> Non
     table = Table(name, "data", "train", "selection", "test", "split", "harnesses", box=None, pad_edge=False)
     for row in rows:
         sizes = [_size(size) for size in row.get("splits", {}).values()] or [""] * 3
-        here = "faulty" if "fault" in row else ("here" if row["present"] else "not here")
+        here = "unusable" if "fault" in row else ("here" if row["present"] else "not here")
         how = row.get("manifest", {}).get("how", "")
         table.add_row(row["benchmark"], here, *sizes, how, ", ".join(row["harnesses"]))
     console.print(table)

@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from daemon.cli.app import build
+from daemon.tasks.benchmarks import alfworld
 from daemon.tasks.benchmarks.catalogue import BENCHMARKS
+from daemon.tasks.episodes.engines import MISSING
 from daemon.tasks.published import PUBLISHED
 from tests.support.benchmarks import put_json
 
@@ -174,8 +176,22 @@ def test_the_list_for_people_names_folder_and_faults(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "Data is looked for in" in done.stdout
     assert "holds no task of DocVQA" in done.stdout
+    assert "unusable" in done.stdout
     for name in BENCHMARKS:
         assert name in done.stdout, "whole, for it is what to type"
+
+
+def test_games_whose_engine_is_not_installed_are_here_but_cannot_be_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alfworld, "missing", lambda engine: MISSING if engine == "alfworld" else "")
+    put_json(tmp_path / "d/alfworld/json_2.1.1/look-1/trial_1/game.tw-pddl", {})
+    row = next(
+        one for one in cell("list", "--data", str(tmp_path / "d"))["benchmarks"] if one["benchmark"] == "alfworld"
+    )
+    assert row["present"]
+    assert "pip install 'honed[alfworld]'" in row["fault"]
+    assert "pip install 'honed[alfworld]'" in refused("alfworld", "--data", str(tmp_path / "d"), "--simulated")
 
 
 def test_an_item_that_cannot_be_scored_is_named_before_anything_is_paid(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from daemon.housekeeping.disk import Disk, DiskLevel, look_at_disk
-from daemon.rollouts.stop import RunStopped
+from daemon.rollouts.stop import DiskFull
 from sandboxes.sandbox import MIB
 
 log = structlog.get_logger(__name__)
@@ -31,11 +31,11 @@ class Room:
     """As it was seen last."""
 
     async def __call__(self) -> None:
-        """Return once an attempt may begin; raises `RunStopped` where nobody waits."""
+        """Return once an attempt may begin; raises `DiskFull` where nobody waits."""
         while await self._full():
             if not self.patient:
                 msg = f"the disk that holds {self.folder} is full: free some space, then the same command goes on"
-                raise RunStopped(msg)
+                raise DiskFull(msg)
             await self.sleep(WAIT_S)
 
     async def _full(self) -> bool:

@@ -38,6 +38,10 @@ class RunStopped(Exception):  # noqa: N818 - it is a decision, said in one line,
         self.outcome = outcome
 
 
+class DiskFull(RunStopped):
+    """No attempt can be made until there is room on the disk."""
+
+
 def stopped(record: AttemptRecord, settings: Mapping[str, str], *, tries: int = 1) -> RunStopped:
     """The line for an attempt that ended the run."""
     who = "/".join(settings[key] for key in ("provider", "model") if settings.get(key))
@@ -48,9 +52,9 @@ def stopped(record: AttemptRecord, settings: Mapping[str, str], *, tries: int = 
     return RunStopped(line, Outcome(record.outcome))
 
 
-def disk_full(record: AttemptRecord, folder: Path) -> RunStopped:
+def disk_full(record: AttemptRecord, folder: Path) -> DiskFull:
     """The line for an attempt that failed on a full disk, whatever its outcome: all others would fail there too."""
-    return RunStopped(
+    return DiskFull(
         f"the disk that holds {folder} is full: free some space, then the same command goes on "
         f"(task {record.task_id}: {record.outcome})"
     )

@@ -16,7 +16,7 @@ from daemon.config import ConfigError
 from daemon.jobs.job import JobState
 from daemon.journal.journal import JournalError
 from daemon.journal.lock import StateBusyError
-from daemon.rollouts.stop import RunStopped
+from daemon.rollouts.stop import DiskFull, RunStopped
 from daemon.service.leash import Drained, Leash
 from daemon.setup.errors import SetupError
 from daemon.tasks.task import TaskError
@@ -79,6 +79,8 @@ _STOPPED = Again("run", 30, 3600, most=6)
 _PROVIDER = Again("provider", 1, 60)
 """Short: the provider's circuit decides when it is asked again."""
 _DISK = Again("disk", 15, 600)
+_FOLDER = Again("state folder", 10, 600)
+"""Read-only, or of a disk that fails: it is tried until somebody has mended it."""
 _FAULT = Again("honed", 30, 600, most=3)
 _FAILURES = (Effect.FAILED, Effect.REFUSED)
 _FOR_A_PERSON = (ConfigError, TaskError, SkillError)
@@ -106,6 +108,8 @@ def _row(error: BaseException) -> tuple[Again, bool]:
     """When to try again, and whether it is a fault of ours."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _DISK, False
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EIO):
+        return _FOLDER, False
     if isinstance(error, RunStopped):
         return _row_of_stop(error), False
     for kind, row in _ROWS:
@@ -117,6 +121,8 @@ def _row(error: BaseException) -> tuple[Again, bool]:
 def _row_of_stop(stop: RunStopped) -> Again:
     if isinstance(stop.__cause__, RefMovedError):
         return _MOVED
+    if isinstance(stop, DiskFull):
+        return _DISK
     outcome = outcome_of(stop)
     if outcome is None:
         return _STOPPED

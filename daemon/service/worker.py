@@ -17,6 +17,7 @@ import structlog
 
 from daemon.inbox.use import Use
 from daemon.jobs.choose import Choice, choose
+from daemon.jobs.clock import within
 from daemon.jobs.hours import read_quiet
 from daemon.jobs.job import ENDED, Cause, Job
 from daemon.jobs.standing import Rules, Standing
@@ -112,7 +113,7 @@ class Worker:
     async def choice(self) -> Choice:
         """What would be begun now, and where each project stands."""
         pauses = {pause.project: pause.reason or "somebody paused it" for pause in await self.store.pauses()}
-        jobs = await self.store.jobs(newest=NEWEST)
+        jobs = tuple(within(job, self.clock()) for job in await self.store.jobs(newest=NEWEST))
         standings = [self._standing(one, jobs, pauses) for one in self.projects.all()]
         paused = pauses.get("") or self.blocked()
         self.last = choose(standings, self._rules(), self.clock(), paused=paused)

@@ -14,7 +14,7 @@ from daemon.housekeeping.room import Room
 from daemon.journal.memory import MemoryJournal
 from daemon.journal.records import RunRecord
 from daemon.rollouts.rollouts import Rollouts
-from daemon.rollouts.stop import RunStopped
+from daemon.rollouts.stop import DiskFull
 from sandboxes.disk import FREE_BYTES
 from sandboxes.sandbox import GIB, MIB
 from tests.support.optimizer import WorldHarness, make_skill, make_task, no_wait, verify
@@ -78,7 +78,7 @@ async def test_a_person_is_told_to_make_room_before_anything_is_paid(tmp_path: P
     harness = WorldHarness()
     room = Room(tmp_path, look=Disks(MIB))
     rollouts = Rollouts(harness, verify, journal, attempts_folder=tmp_path, sleep=no_wait, room=room)
-    with pytest.raises(RunStopped, match=r"is full: free some space, then the same command goes on"):
+    with pytest.raises(DiskFull, match=r"is full: free some space, then the same command goes on"):
         await rollouts.score(make_skill(), [make_task("t0")], run_id="r1")
     assert not harness.runs
     assert await journal.unfinished_attempts() == ()

@@ -12,7 +12,7 @@ from daemon.budget.reached import BudgetReached
 from daemon.config import ConfigError
 from daemon.journal.journal import JournalError
 from daemon.journal.lock import StateBusyError
-from daemon.rollouts.stop import RunStopped
+from daemon.rollouts.stop import DiskFull, RunStopped
 from daemon.service.ends import end_of
 from daemon.service.leash import Drained, Leash, LeashedPurse
 from daemon.setup.errors import SetupError
@@ -86,6 +86,8 @@ def full() -> OSError:
         (RunStopped("x"), "queued", 30, "run"),
         (moved(), "queued", 1, ""),
         (full(), "queued", 15, "disk"),
+        (DiskFull("x"), "queued", 15, "disk"),
+        (OSError(errno.EROFS, "Read-only file system"), "queued", 10, "state folder"),
         (ValueError("x"), "queued", 30, "honed"),
         (ConfigError("x"), "failed", None, "configuration"),
         (TaskError("x"), "failed", None, "input"),

@@ -17,7 +17,7 @@ from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.cli.status_view import line_of, render_alone, render_status
 from daemon.cli.stores import newest_run, stored_jobs, stored_pauses
-from daemon.control.errors import NoDaemonError
+from daemon.control.errors import ControlError, NoDaemonError
 from daemon.control.wire import to_data
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ async def _watch(output: Output, config: Path, every: float) -> int:
                 try:
                     client = client or await daemon_of(config, output)
                     show(await status_of(client))
-                except NoDaemonError as error:
+                except ControlError as error:  # it has stopped, or just starts again
                     client = None
                     show(str(error))
                 await asyncio.sleep(every)

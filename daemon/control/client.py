@@ -155,9 +155,13 @@ class Stream:
             if data is None:
                 self._close()
                 return None
+            if not isinstance(data, dict):
+                self._close()
+                raise ControlError(f"what answers at {self._client.path} is no honed daemon")
             self._client.check(data)
+            event, lost = data.get("event"), data.get("lost", 0)
             if "honed" not in data:
-                return Line(data.get("event"), int(data.get("lost", 0)))
+                return Line(event if isinstance(event, dict) else None, lost if isinstance(lost, int) else 0)
 
     def cut(self) -> None:
         """Read no more."""

@@ -236,3 +236,26 @@ async def test_a_daemon_of_another_version_says_so(tmp_path: Path, monkeypatch: 
         assert client.other_version() == "the daemon is honed 0.1.0, this is 9.9: restart the daemon"
         with pytest.raises(ControlError, match=r"no such page: .* \(the daemon is honed 0.1.0, this is 9.9"):
             await apart(client.ask, "GET", "/weather")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"[1]", "is no honed daemon"),
+        (b"{", "stopped telling"),
+        (b'{"error": {"message": "no"}}', "the daemon says: no"),
+    ],
+)
+async def test_events_that_are_none_are_one_line(tmp_path: Path, line: bytes, says: str) -> None:
+    async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nHoned-Version: 0.1.0\r\nConnection: close\r\n\r\n" + line + b"\n")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_unix_server(other, tmp_path / SOCKET_NAME)
+    async with server:
+        stream = await apart(Client(tmp_path / SOCKET_NAME).stream, "follow=1")
+        with pytest.raises(ControlError, match=says):
+            await apart(stream.read)
+        stream.cut()

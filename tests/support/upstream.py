@@ -42,7 +42,7 @@ StepSource = Step | Callable[[Recorded], Step]
 class Upstream:
     """The server; an async context manager."""
 
-    def __init__(self, steps: Sequence[StepSource] = (Step(),)) -> None:
+    def __init__(self, steps: Sequence[StepSource] = (Step(),), *, port: int = 0) -> None:
         self.steps = list(steps)
         self.requests: list[Recorded] = []
         self.running = 0
@@ -50,12 +50,12 @@ class Upstream:
         """Largest number of model requests under way at once."""
         self._used = 0
         self._runner: web.ServerRunner | None = None
-        self._port = 0
+        self._port = port
 
     async def __aenter__(self) -> Upstream:
         self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.05)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
         await site.start()
         self._port = self._runner.addresses[0][1]
         return self

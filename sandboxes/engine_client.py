@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
 import docker
 from docker.errors import APIError, DockerException, NotFound
+from docker.transport.unixconn import UnixHTTPConnection
 from urllib3.exceptions import HTTPError
 
 from sandboxes.engine_socket import refusal
@@ -22,6 +24,21 @@ ANSWER_S = 10.0
 _ANY_VERSION = "1.41"
 ENGINE_ERRORS = (DockerException, HTTPError, OSError)
 """Whatever the SDK lets through when the engine refuses, breaks off or is gone."""
+
+
+def _connect(self: UnixHTTPConnection) -> None:
+    """As the SDK does it, but a socket that is refused is closed: an engine may be gone at any moment."""
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        found.settimeout(self.timeout)
+        found.connect(self.unix_socket)
+    except BaseException:
+        found.close()
+        raise
+    self.sock = found
+
+
+UnixHTTPConnection.connect = _connect  # type: ignore[method-assign] # the SDK offers no seam for it
 
 
 def address(base_url: str | None = None) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import time
+import warnings
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
 from daemon.setup.docker_ping import Pong, ping
@@ -55,3 +58,19 @@ async def test_a_refused_address_is_told_quickly() -> None:
     told = await ping("nonsense://x")
     assert isinstance(told, str)
     assert time.monotonic() - started < 5
+
+
+async def test_an_engine_that_goes_while_it_is_asked_leaves_no_socket_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It still listened a moment ago, and refuses in the midst of the SDK."""
+    monkeypatch.setattr("daemon.setup.docker_ping.refusal", lambda address: None)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{tmp_path}/docker.sock")
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        told = await ping(f"unix://{tmp_path}/docker.sock")
+        gc.collect()
+    assert isinstance(told, str)
+    assert "refused" in told
+    assert [str(one.message) for one in left] == []

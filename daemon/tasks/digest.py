@@ -42,7 +42,8 @@ def _environment(environment: Environment | None) -> dict[str, Any]:
     folder = environment.build
     files = {} if folder is None else {one.relative_to(folder).as_posix(): one for one in _regular(folder)}
     # What artifacts name can be written, so they decide a result too.
-    further = [sorted(environment.artifacts)] if environment.artifacts else []
+    further: list[Any] = [sorted(environment.artifacts)] if environment.artifacts else []
+    further += [{"workdir": environment.workdir}] if environment.workdir else []
     made = [environment.image, file_digests(files), environment.memory_bytes, environment.cpus, *further]
     return {"environment": made}
 

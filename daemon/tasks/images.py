@@ -66,9 +66,10 @@ async def _image(environment: Environment, address: str) -> TaskImage:
     if environment.build is not None:
         digest = await asyncio.to_thread(build_digest, environment.build)
         tag = f"{TAG}:{digest.removeprefix('sha256:')[:16]}"
-        return await build_task_image(address, environment.build, tag=tag, timeout_s=environment.build_timeout_s)
+        limit, start = environment.build_timeout_s, environment.workdir
+        return await build_task_image(address, environment.build, tag=tag, timeout_s=limit, workdir=start)
     assert environment.image is not None, "an environment has a Dockerfile or an image"
-    return await pull_task_image(address, environment.image)
+    return await pull_task_image(address, environment.image, workdir=environment.workdir)
 
 
 def with_artifacts(root: Root, artifacts: Sequence[str]) -> Root:

@@ -54,6 +54,8 @@ class Environment:
     build: Path | None = None
     """A folder with a Dockerfile: comes before `image`."""
     build_timeout_s: float = 600.0
+    workdir: str | None = None
+    """Where the agent starts; None: the image's own working directory."""
     memory_bytes: int | None = None
     """At most so much; the configured limit stands where it is lower. Likewise `cpus`."""
     cpus: float | None = None

@@ -55,20 +55,23 @@ class TaskImage:
     """What was left in the image, a line each."""
 
 
-async def build_task_image(address: str, context: Path, *, tag: str, timeout_s: float = _BUILD_S) -> TaskImage:
+async def build_task_image(
+    address: str, context: Path, *, tag: str, timeout_s: float = _BUILD_S, workdir: str | None = None
+) -> TaskImage:
     """Build the Dockerfile in `context` unless `tag` is there; raises `ImageError` saying which step failed.
 
-    The build has the host's network, as any build has; boxes never do.
+    `workdir`: where the task starts, if not in the image's own working directory. The build has the host's network, as
+    any build has; boxes never do.
     """
-    return await asyncio.to_thread(_ready, address, tag, context, timeout_s)
+    return await asyncio.to_thread(_ready, address, tag, context, timeout_s, workdir)
 
 
-async def pull_task_image(address: str, reference: str) -> TaskImage:
-    """The image by its reference, from the engine or its registry; raises `ImageError`."""
-    return await asyncio.to_thread(_ready, address, reference, None, _BUILD_S)
+async def pull_task_image(address: str, reference: str, *, workdir: str | None = None) -> TaskImage:
+    """The image by its reference, from the engine or its registry; raises `ImageError`. `workdir` as above."""
+    return await asyncio.to_thread(_ready, address, reference, None, _BUILD_S, workdir)
 
 
-def _ready(address: str, reference: str, context: Path | None, timeout_s: float) -> TaskImage:
+def _ready(address: str, reference: str, context: Path | None, timeout_s: float, workdir: str | None) -> TaskImage:
     client = connect(address)
     client.api.timeout = int(timeout_s)
     try:
@@ -77,7 +80,7 @@ def _ready(address: str, reference: str, context: Path | None, timeout_s: float)
         except ImageNotFound:
             _build(client, context, reference) if context else _pull(client, reference)
             facts = _inspect(client, reference)
-        return _copied_out(client, facts)
+        return _copied_out(client, facts, workdir)
     except ENGINE_ERRORS as error:
         msg = f"the image {reference}: {explain(error)}"
         raise ImageError(msg) from error
@@ -117,9 +120,9 @@ def _one_line(text: object) -> str:
     return " ".join(str(text).split())[:300]
 
 
-def _copied_out(client: docker.DockerClient, facts: Mapping[str, Any]) -> TaskImage:
+def _copied_out(client: docker.DockerClient, facts: Mapping[str, Any], start: str | None) -> TaskImage:
     config = facts.get("Config") or {}
-    workdir = PurePosixPath("/", config.get("WorkingDir") or "/")
+    workdir = PurePosixPath("/", start or config.get("WorkingDir") or "/")
     if workdir == PurePosixPath("/"):
         workdir = PurePosixPath("/workspace")
     top = PurePosixPath("/", workdir.parts[1])

@@ -125,6 +125,7 @@ def _environment(folder: Path, toml: Toml) -> Environment:
         image=given.docker_image,
         build=build if (build / "Dockerfile").is_file() else None,
         build_timeout_s=given.build_timeout_sec,
+        workdir=given.workdir,
         memory_bytes=given.memory_bytes,
         cpus=given.cpus,
         artifacts=toml.paths,

@@ -72,6 +72,7 @@ class Machine(NetworkKeys):
     memory_mb: int | None = Field(default=None, gt=0)
     memory: str | None = Field(default=None, pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMGT]i?B?$")
     allow_internet: bool = True
+    workdir: str | None = Field(default=None, pattern=r"^(/|(/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)+/?)$", max_length=1024)
 
     @property
     def memory_bytes(self) -> int | None:

@@ -157,8 +157,8 @@ async def test_what_an_agent_plants_in_one_step_helps_in_none(any_context: Conte
 DOCKERFILE = """
 FROM {base}
 USER 0:0
-WORKDIR /app/work
-RUN mkdir -p /output && echo lantern > word.txt
+WORKDIR /elsewhere
+RUN mkdir -p /output /app/work && echo lantern > /app/work/word.txt
 """
 
 
@@ -168,6 +168,8 @@ def imaged(tmp_path: Path) -> Iterator[Task]:
     folder = Path(shutil.copytree(SET / "notes", tmp_path / "set" / "notes"))
     (folder / "environment" / "word.txt").unlink()
     (folder / "environment" / "Dockerfile").write_text(DOCKERFILE.format(base=docker_image()))
+    toml = folder / "task.toml"
+    toml.write_text(toml.read_text() + '[environment]\nworkdir = "/app/work"\n')
     workdir = folder / "steps" / "second" / "workdir"
     workdir.mkdir()
     (workdir / "setup.sh").write_text('[ "$PWD" = /app/work ] && echo "$(id -u)" > /output/uid.txt && rm "$0"\n')

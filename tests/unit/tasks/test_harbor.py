@@ -154,3 +154,17 @@ def test_memory_in_its_other_spelling(folder: Path, memory: str, expected: int |
     environment = by_id(folder)["count-lines"].environment
     assert environment is not None
     assert (environment.memory_bytes, environment.cpus, environment.artifacts) == (expected, 1.0, ("/output/a",))
+
+
+@pytest.mark.parametrize(
+    ("workdir", "expected"),
+    [("/app", "/app"), ("/app/site/", "/app/site/"), ("/", "/"), ("app", None), ("/a/../b", None)],
+)
+def test_where_the_agent_starts(folder: Path, workdir: str, expected: str | None) -> None:
+    (folder / "task.toml").write_text(f'[environment]\ndocker_image = "x"\nworkdir = "{workdir}"\n')
+    if expected is None:
+        assert refusal(folder).startswith("/task.toml: environment.workdir: ")
+        return
+    environment = by_id(folder)["count-lines"].environment
+    assert environment is not None
+    assert environment.workdir == expected

@@ -53,17 +53,19 @@ def test_folders_of_artifacts_that_the_image_lacks_are_made() -> None:
     assert made.make == (".root/output", "sub")
     assert with_artifacts(root, ()) == root
     plain, further = Environment(image="x"), Environment(image="x", artifacts=("/output/b",))
-    digests = {task_digest(task_for("exact_match", "x", environment=one), scorer_version=1) for one in (plain, further)}
-    assert len(digests) == 2
+    start = Environment(image="x", workdir="/app")
+    made = (plain, further, start)
+    digests = {task_digest(task_for("exact_match", "x", environment=one), scorer_version=1) for one in made}
+    assert len(digests) == 3
 
 
 async def test_a_prepared_task_has_the_images_files_and_its_old_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, object]] = []
+    asked: list[tuple[str, object, object]] = []
 
-    async def build(address: str, context: Path, *, tag: str, timeout_s: float) -> TaskImage:
-        asked.append((tag, timeout_s))
+    async def build(address: str, context: Path, *, tag: str, timeout_s: float, workdir: str | None) -> TaskImage:
+        asked.append((tag, timeout_s, workdir))
         return TaskImage(
             Root("sha256:" + "1" * 64, "/app", "/app", make=("data", "skills", "skills/pdf", ".codex")), FILES
         )
@@ -71,14 +73,14 @@ async def test_a_prepared_task_has_the_images_files_and_its_old_digest(
     monkeypatch.setattr(images, "build_task_image", build)
     (tmp_path / "context").mkdir()
     (tmp_path / "context" / "Dockerfile").write_text("FROM x\n")
-    environment = Environment(build=tmp_path / "context", build_timeout_s=7.0)
+    environment = Environment(build=tmp_path / "context", build_timeout_s=7.0, workdir="/app")
     task = replace(task_for("exact_match", "x", environment=environment), digest="sha256:d")
     ready = await prepare(task, "unix:///x", tmp_path / "kept")
     assert ready.file_bytes() == {"data/a.txt": b"a", "skilled/SKILL.md": b"kept"}
     assert ready.root == Root("sha256:" + "1" * 64, "/app", "/app", make=("data",))
     assert ready.digest == task.digest
-    [(tag, timeout)] = asked
-    assert (tag, timeout) == (f"honed-task:{build_digest(tmp_path / 'context')[7:23]}", 7.0)
+    [(tag, timeout, workdir)] = asked
+    assert (tag, timeout, workdir) == (f"honed-task:{build_digest(tmp_path / 'context')[7:23]}", 7.0, "/app")
     assert await prepare(task_for("exact_match", "x"), "unix:///x", tmp_path) == task_for("exact_match", "x")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from daemon.tasks.scorers.episode import EPISODE_WON
 from daemon.tasks.task import Environment, Task
 
 
@@ -78,15 +79,23 @@ def _regular(folder: Path) -> list[Path]:
     return [one for one in sorted(folder.rglob("*")) if one.is_file()]
 
 
+def met(task: Task) -> Mapping[str, Path]:
+    """Every file that an agent meets: those it is given, and the game that it plays, which tells it the rest."""
+    if task.scorer.name != EPISODE_WON.name:
+        return task.shown
+    game = str(task.scorer.options["game"])
+    return {**task.shown, f"game/{game}": task.tests[game]}
+
+
 def work_digest(task: Task) -> str:
-    """`sha256:…` of what the agent sees: two tasks that share it are the same work whatever their ids."""
-    return _sha256({"prompt": " ".join(task.prompt.split()), "files": file_digests(task.shown)})
+    """`sha256:…` of what the agent meets: two tasks that share it are the same work whatever their ids."""
+    return _sha256({"prompt": " ".join(task.prompt.split()), "files": file_digests(met(task))})
 
 
 def work_key(task: Task) -> int:
     """64 bits of the same: equal work has equal keys, and unequal keys are other work. Cheaper, and small to keep."""
     key = hashlib.blake2b(" ".join(task.prompt.split()).encode("utf-8", "surrogatepass"), digest_size=8)
-    for path, digest in file_digests(task.shown):
+    for path, digest in file_digests(met(task)):
         key.update(f"\0{path}\0{digest}".encode())
     return int.from_bytes(key.digest(), "big")
 

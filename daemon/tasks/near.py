@@ -3,7 +3,7 @@
 MinHash: each prompt's word triples are hashed into `BINS` bins, the smallest of each kept, and prompts that agree in
 all bins of some band are compared for real. What counts is the Jaccard similarity of the triples.
 
-Two prompts that are alike but hold other numbers, or come with other files or another answer, are of one template: many
+Two prompts that are alike but hold other numbers, or come with other files, game or answer, are of one template: many
 good sets are made so. They are told apart from copies, which are the same task in other words or layout.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from daemon.tasks.digest import file_digests
+from daemon.tasks.digest import file_digests, met
 from daemon.tasks.task import Task
 
 SIMILAR = 0.8
@@ -133,6 +133,6 @@ class _Known:
         one, two = self._task, other._task
         return (
             sorted(_NUMBER.findall(one.prompt)) == sorted(_NUMBER.findall(two.prompt))
-            and file_digests(one.shown) == file_digests(two.shown)
+            and file_digests(met(one)) == file_digests(met(two))
             and (one.answer == two.answer or None in (one.answer, two.answer))
         )

@@ -11,6 +11,7 @@ from daemon.tasks.digest import task_digest, work_digest
 from daemon.tasks.load import load_tasks
 from daemon.tasks.task import ScorerSpec, SealedError, Task, TaskError
 from harnesses.harness import ChatTools
+from tests.support.episodes import HEAT, put_game
 from tests.support.tasks import GOLDEN, row, task_for, write_rows
 
 
@@ -89,6 +90,21 @@ def test_the_same_prompt_over_other_files_is_other_work(tmp_path: Path) -> None:
         for number in range(8)
     ]
     assert load_tasks(write_rows(tmp_path / "x.jsonl", *rows)).sizes() == {"train": 4, "selection": 4, "test": 0}
+
+
+def test_the_same_prompt_over_another_game_is_other_work(tmp_path: Path) -> None:
+    scorer = {"name": "episode_won", "engine": "household", "game": "game.json"}
+    rows = []
+    for number in range(8):
+        (tmp_path / str(number)).mkdir()
+        put_game(tmp_path / str(number), HEAT | {"walkthrough": ["look"] * number})
+        fields = {"prompt": "Do what it says.", "scorer": scorer, "tests": {"game.json": f"{number}/game.json"}}
+        rows.append(row(f"t{number}", answer=None, split="train" if number % 2 else "selection", **fields))
+    file = write_rows(tmp_path / "x.jsonl", *rows)
+    assert load_tasks(file).sizes() == {"train": 4, "selection": 4, "test": 0}
+    shutil.copy(tmp_path / "0/game.json", tmp_path / "1/game.json")
+    with pytest.raises(TaskError, match="has the same prompt and files as t0"):
+        load_tasks(file)
 
 
 def test_the_same_work_twice_in_one_split_is_allowed(tmp_path: Path) -> None:

@@ -76,3 +76,15 @@ def test_a_family_is_told_in_few_pairs_that_join_it() -> None:
 def test_short_and_strange_texts(text: str) -> None:
     assert jaccard(shingles(text), shingles(text)) == 1.0
     assert [pair.similarity for pair in pairs(made(text, prompt(7), text))] == [1.0]
+
+
+def test_one_prompt_over_two_games_is_a_template(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    options = {"engine": "household", "game": "g"}
+    games = [task_for("episode_won", options=options, tests={"g": tmp_path / name}) for name in ("a", "b", "a")]
+    assert [(pair.first, pair.second, pair.copy) for pair in pairs(games)] == [
+        (0, 1, False),
+        (0, 2, True),
+        (1, 2, False),
+    ]

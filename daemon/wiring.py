@@ -205,7 +205,7 @@ async def open_parts(
             salvage=recovered.salvage,
             room=Room(state, patient=patient),
         )
-        loud = (*(choice.reasons if choice else ()), *tasks.notices)
+        loud = (*(choice.reasons if choice else ()), *tasks.notices, *recovered.problems)
         yield Parts(
             config=config,
             tasks=tasks,

@@ -16,7 +16,7 @@ from docker.types import Mount as DockerMount
 
 from sandboxes.lay import Owner
 from sandboxes.sandbox import VERIFIER_OUT, BoxSpec, Command, Layout, Mount
-from sandboxes.wrapper import FORWARD_PORT, FORWARD_SCRIPT, FORWARD_TARGET, PATH, inner_argv
+from sandboxes.wrapper import FORWARD_FILE, FORWARD_PORT, FORWARD_TARGET, PATH, inner_argv
 
 GATEWAY_FOLDER = "/run/gateway"
 HOSTNAME = "sandbox"
@@ -42,7 +42,7 @@ def shown_read_only(spec: BoxSpec) -> tuple[Mount, ...]:
         return spec.mounts
     # The folder, not the socket: a socket file that is made anew would otherwise leave a dead mount.
     gateway = Mount(spec.gateway_socket.absolute().parent, GATEWAY_FOLDER)
-    return (*spec.mounts, gateway, Mount(FORWARD_SCRIPT, FORWARD_TARGET))
+    return (*spec.mounts, gateway, Mount(spec.folder.absolute() / FORWARD_FILE, FORWARD_TARGET))
 
 
 @dataclass(frozen=True)

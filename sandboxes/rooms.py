@@ -15,6 +15,7 @@ from sandboxes.carry import make_way, move_workspace, only_folders
 from sandboxes.collect import collect
 from sandboxes.lay import Owner, lay
 from sandboxes.sandbox import BoxSpec, Collected, Limits, Room, Root, SandboxError
+from sandboxes.wrapper import FORWARD_FILE, FORWARD_SCRIPT
 
 INNER_UID = 1000
 """The user inside where honed itself is root."""
@@ -109,6 +110,8 @@ def make_rooms(spec: BoxSpec, owner: Owner, *, own_roots: bool = False) -> Rooms
     rooms = Rooms(spec.folder.absolute(), owner, spec.limits, spec.root, carried=spec.carried is not None)
     try:
         private_folder(rooms.folder)
+        if spec.gateway_socket is not None:
+            _lay_forwarder(rooms.folder)
         if spec.carried is not None:
             move_workspace(spec.carried.folder.absolute() / "workspace", rooms.workspace)
         for room in rooms.both:
@@ -122,6 +125,12 @@ def make_rooms(spec: BoxSpec, owner: Owner, *, own_roots: bool = False) -> Rooms
         raise SandboxError(message) from error
     rooms.settle()
     return rooms
+
+
+def _lay_forwarder(folder: Path) -> None:
+    copy = folder / FORWARD_FILE
+    copy.write_bytes(FORWARD_SCRIPT.read_bytes())
+    copy.chmod(0o644)
 
 
 def _open_folder(room: Path, parts: tuple[str, ...], owner: Owner) -> None:

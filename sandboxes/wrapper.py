@@ -12,7 +12,10 @@ from sandboxes.sandbox import Command, Layout, SandboxError
 
 FORWARD_PORT = 18080
 FORWARD_SCRIPT = Path(__file__).with_name("forward.py")
-"""Runs where the box has no socat; shown inside as `FORWARD_TARGET`."""
+"""Runs where the box has no socat."""
+FORWARD_FILE = "forward.py"
+"""Its copy in the attempt's folder, shown inside as `FORWARD_TARGET`: an engine may see other files than this process,
+where that runs in a container, but the attempt's folder it must see."""
 FORWARD_TARGET = "/run/forward.py"
 FORWARD_FAILED = 125
 """Exit code of the wrapper, together with `FORWARD_COMPLAINT` as the first words on stderr."""

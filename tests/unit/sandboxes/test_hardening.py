@@ -11,7 +11,7 @@ from docker.types import HostConfig
 from sandboxes.hardening import GATEWAY_FOLDER, Profile, inner_layout, profile, shown_read_only
 from sandboxes.lay import Owner
 from sandboxes.sandbox import MIB, BoxSpec, Command, Limits, Mount, SandboxError
-from sandboxes.wrapper import FORWARD_SCRIPT, FORWARD_TARGET
+from sandboxes.wrapper import FORWARD_TARGET
 
 LIMITS = Limits(memory_bytes=300 * MIB, cpus=1.5, pids=77, tmpfs_bytes=5 * MIB)
 SPEC = BoxSpec(
@@ -83,7 +83,7 @@ def test_what_is_shown_read_only(made: Profile) -> None:
     assert shown == {
         "/opt/agents/codex": "/cli/codex",
         GATEWAY_FOLDER: "/run/honed/door-1",
-        FORWARD_TARGET: str(FORWARD_SCRIPT),
+        FORWARD_TARGET: "/state/a-1/forward.py",
     }
     assert not any("docker.sock" in source for source in shown.values())
     assert all(mount["Type"] == "bind" for mount in made.arguments()["mounts"])

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from daemon.demo import optimizer
 from daemon.demo.conversation import Conversation, Reply, from_chat, from_messages, from_responses
@@ -64,7 +65,7 @@ class SimulatedModel:
 
     async def start(self) -> None:
         """Listen. Raises `OSError` if the port is taken."""
-        runner = web.AppRunner(_application(), access_log=None)
+        runner = web.AppRunner(model_application(), access_log=None)
         await runner.setup()
         try:
             site = web.TCPSite(runner, HOST, self._wanted)
@@ -91,8 +92,9 @@ class SimulatedModel:
         await self.stop()
 
 
-def _application() -> web.Application:
-    application = web.Application(client_max_size=_MAX_BODY)
+def model_application(middlewares: Iterable[Middleware] = ()) -> web.Application:
+    """The server's routes, for whoever serves them himself; `middlewares` come before each."""
+    application = web.Application(client_max_size=_MAX_BODY, middlewares=middlewares)
     application.router.add_post("/v1/responses", _handler(from_responses, responses_object, _responses_stream))
     application.router.add_post("/v1/chat/completions", _handler(from_chat, chat_object, _chat_stream))
     application.router.add_post("/v1/messages", _handler(from_messages, message_object, _messages_stream))

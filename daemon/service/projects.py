@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 
 from daemon.config import Config, ConfigError, load_config
 from daemon.service.project import Project
@@ -39,6 +40,7 @@ class Projects:
     """By honed.toml."""
     wrong: dict[Path, str] = field(default_factory=dict)
     """Files that could not be used from the start: there is no project yet."""
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
     def load(cls, file: Path) -> Projects:
@@ -49,6 +51,10 @@ class Projects:
 
     def reload(self) -> tuple[str, ...]:
         """Read everything again; says what could not be used, a line each. The last good ones stay."""
+        with self._lock:  # looks come from several sides, each in a thread
+            return self._reload()
+
+    def _reload(self) -> tuple[str, ...]:
         faults = []
         try:
             main = load_config(self.main.file)
@@ -78,23 +84,26 @@ class Projects:
         return next((one for one in self.kept.values() if one.file.resolve() == real), None)
 
     def _read(self, files: Iterable[Path]) -> None:
-        before, self.kept, self.wrong = self.kept, {}, {}
+        """Whoever asks meanwhile sees all projects as they were, never some of them."""
+        before, kept, wrong = self.kept, dict[Path, Project](), dict[Path, str]()
         for file in files:
             old = before.get(file)
             try:
                 config = load_config(file)
             except ConfigError as error:
                 if old is None:
-                    self.wrong[file] = str(error)
+                    wrong[file] = str(error)
                 else:
-                    self.kept[file] = replace(old, wrong=str(error))
+                    kept[file] = replace(old, wrong=str(error))
                 continue
-            self.kept[file] = Project(old.name if old else self._name(config), config)
+            taken = {one.name for one in (*before.values(), *kept.values())}
+            kept[file] = Project(old.name if old else _name(config, taken), config)
+        self.kept, self.wrong = kept, wrong
 
-    def _name(self, config: Config) -> str:
-        """The skill's name, told from others of the same name by its file's folder."""
-        name = config.skill.path.rsplit("/", 1)[-1]
-        taken = {one.name for one in self.kept.values()}
-        candidates = [name, f"{name}@{config.file.parent.name}"]
-        candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
-        return next(one for one in candidates if one not in taken)
+
+def _name(config: Config, taken: set[str]) -> str:
+    """The skill's name, told from others of the same name by its file's folder."""
+    name = config.skill.path.rsplit("/", 1)[-1]
+    candidates = [name, f"{name}@{config.file.parent.name}"]
+    candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
+    return next(one for one in candidates if one not in taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,28 @@ def test_a_name_stays_while_others_come_and_go(tmp_path: Path) -> None:
     assert found is not None
     assert found.name == "pdf@b"
     assert names(projects) == ["pdf", "pdf@a", "pdf@b"]
+
+
+def test_a_newcomer_never_takes_the_name_of_one_that_is_kept(tmp_path: Path) -> None:
+    lay(tmp_path / "z" / "b", "xls")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["*/*/honed.toml"]\n'))
+    lay(tmp_path / "a" / "b", "xls")
+    projects.reload()
+    assert names(projects) == ["pdf", "xls", "xls@b"]
+    found = projects.named("xls")
+    assert found is not None
+    assert found.file.parent.parent.name == "z"
+
+
+def test_reading_from_several_sides_at_once_shows_nobody_a_part_and_changes_no_name(tmp_path: Path) -> None:
+    for number in range(6):
+        lay(tmp_path / f"p{number}")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["*/honed.toml"]\n'))
+    before = names(projects)
+    seen: list[list[str]] = []
+    with ThreadPoolExecutor(4) as pool:
+        reading = [pool.submit(projects.reload) for _ in range(20)]
+        while not all(one.done() for one in reading):
+            seen.append(names(projects))
+    assert [one.result() for one in reading] == [()] * 20
+    assert all(one == before for one in [*seen, names(projects)])

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from skills_repo import locks, objects
 from skills_repo.git import GitFailedError
 from skills_repo.history import Author, EditCommit, RefMovedError, RepositoryError
+from skills_repo.log import holding
 from skills_repo.paths import inner_skill
 from skills_repo.refs import Refs
 from skills_repo.skill import SKILL_FILE, Skill
@@ -75,8 +76,7 @@ def _check_shared(refs: Refs, skill_path: str, head: str | None) -> None:
     merged = [f"^{refs.resolve('HEAD')}"] if refs.exists("HEAD") else []
     options = (
         "--max-count=1",
-        "--fixed-strings",
-        "--grep=Honed-Run:",
+        *holding("Honed-Run:"),
         "--format=",
         "-z",
         "--name-only",

@@ -23,12 +23,12 @@ from tests.support.honed_cli import HONED, LIMIT_S, environment
 class Daemon:
     """One process. Everything waits for what it looks for, at most `LIMIT_S`."""
 
-    def __init__(self, folder: Path, *, env: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, *, env: dict[str, str] | None = None, through: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.daemon.log"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [HONED, "--log-json", "daemon"],
+                [*through, HONED, "--log-json", "daemon"],
                 cwd=folder,
                 env=environment() if env is None else env,
                 stdin=subprocess.DEVNULL,

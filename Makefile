@@ -6,10 +6,10 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test alfworld check format bench real-model lock wheel clean
+.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench real-model lock wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 bootstrap: ## .venv with the locked requirements
 	@PYTHON='$(PYTHON)' sh scripts/bootstrap.sh
@@ -22,6 +22,9 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 
 test: setup ## all tests; those whose engine is missing are reported as skipped
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+compose-demo: setup ## the demo through compose.yaml and the daemon's image (HONED_COMPOSE_BASE, HONED_COMPOSE_NETWORK=host)
+	HONED_COMPOSE_BASE=$${HONED_COMPOSE_BASE:-python:3.11-slim-bookworm} $(BIN)/python -m pytest -s tests/acceptance/test_compose.py
 
 alfworld: bootstrap ## opt-in: ALFWorld's own engine into .venv (minutes; builds with C and C++), which tests then play
 	@sh scripts/bootstrap.sh alfworld

@@ -7,10 +7,8 @@ and every sibling entry, and never sees an index or a working tree that is in us
 from __future__ import annotations
 
 import posixpath
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from skills_repo.git import Git
 from skills_repo.history import Author, EditCommit, FileAt, NotCommittedError, RepositoryError
@@ -157,28 +155,38 @@ def identity(author: Author, when: float) -> dict[str, str]:
 
 
 def _write_folder(git: Git, tree: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """The skill folder's tree with the changed files, by way of an index of our own in a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="honed-index-") as folder:
-        env = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-        git.run("read-tree", tree, env=env)
-        modes = _index_modes(git, env)
-        zero = "0" * len(git.line("rev-parse", "--verify", tree))
-        rows = []
-        for path in sorted(before.keys() | after.keys()):
-            if path not in after:
-                rows.append(f"0 {zero}\t{path}\0")
-            elif after[path] != before.get(path):
-                check_path(path)
-                oid = git.line("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin", stdin=after[path])
-                mode = modes.get(path, _FILE_MODES[0])
-                rows.append(f"{mode if mode in _FILE_MODES else _FILE_MODES[0]} {oid}\t{path}\0")
-        git.run("update-index", "-z", "--index-info", stdin="".join(rows).encode(), env=env)
-        return git.line("write-tree", env=env)
+    """The skill folder's tree with the changed files; objects alone, so that a kill leaves no file behind."""
+    rows = _below(git, tree)
+    for path in sorted(before.keys() | after.keys()):
+        if path not in after:
+            rows.pop(path, None)
+        elif after[path] != before.get(path):
+            check_path(path)
+            oid = git.line("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin", stdin=after[path])
+            mode = rows.get(path, "").split(" ", 1)[0]
+            rows[path] = f"{mode if mode in _FILE_MODES else _FILE_MODES[0]} blob {oid}"
+    return _write_tree(git, rows)
 
 
-def _index_modes(git: Git, env: Mapping[str, str]) -> dict[str, str]:
-    rows = git.run("ls-files", "-s", "-z", env=env).decode("utf-8", "surrogateescape").split("\0")[:-1]
-    return {row.split("\t", 1)[1]: row.split(" ", 1)[0] for row in rows}
+def _below(git: Git, tree: str) -> dict[str, str]:
+    """Everything below a tree but folders: path to mode, type and id."""
+    rows = git.run("ls-tree", "-r", "-z", tree).decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return {row.split("\t", 1)[1]: row.split("\t", 1)[0] for row in rows}
+
+
+def _write_tree(git: Git, entries: Mapping[str, str]) -> str:
+    """A tree of these entries, with the trees in it."""
+    folders: dict[str, dict[str, str]] = {}
+    rows = {}
+    for path, entry in entries.items():
+        name, _, rest = path.partition("/")
+        if rest:
+            folders.setdefault(name, {})[rest] = entry
+        else:
+            rows[name] = entry
+    rows |= {name: f"040000 tree {_write_tree(git, inner)}" for name, inner in folders.items()}
+    text = "".join(f"{entry}\t{name}\0" for name, entry in rows.items())
+    return git.line("mktree", "-z", "--missing", stdin=text.encode("utf-8", "surrogateescape"))
 
 
 def _replace_entry(git: Git, tree: str, name: str, subtree: str) -> str:

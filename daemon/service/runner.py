@@ -35,6 +35,7 @@ from daemon.telling.events import Bus
 from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
 from sandboxes.gateway.heard import Heard, unheard
+from sandboxes.sandbox import SandboxError
 
 log = structlog.get_logger(__name__)
 
@@ -102,6 +103,7 @@ class Runner:
             await self._preflight(parts, circuits)
             report = await train_with(parts, teller, preflight=False)
             branch = parts.history.branch.removeprefix("refs/heads/")
+            await _clear_away(parts)
             await keep_house(parts.state, config.retention, self.clock(), journal=parts.journal)
         self._note_answers(circuits)
         published = await publish_after(config, teller)
@@ -152,6 +154,17 @@ class Runner:
 def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash, day: SharedDay | None) -> Purse:
     shared = DayPurse(purse, day) if day else purse
     return LeashedPurse(GuardedPurse(shared, circuits), leash)
+
+
+async def _clear_away(parts: Parts) -> None:
+    """Boxes whose engine went away before they could be removed: the next run may be far off."""
+    if parts.sandbox is None:
+        return
+    try:
+        for name in await parts.sandbox.sweep():
+            log.info("box_removed", box=name, reason="its engine had gone away")
+    except SandboxError as error:
+        log.warning("engine_not_seen", error=str(error))
 
 
 async def _ask(circuit: Circuit, canary: Canary) -> None:

@@ -201,6 +201,9 @@ class Worker:
         done = replace(job, state=end.state, reason=end.reason, not_before=end.not_before, ended=ended)
         if end.accepted is not None:
             done = replace(done, accepted=end.accepted, score=end.score, tasks=end.tasks)
+        # What follows is queued first: a kill between the two must not end the work.
+        if end.state == "done" and end.accepted and self.projects.main.daemon.again:
+            await self.store.add(project.name, Cause("more", end.run_id), now)
         await self.store.save(done)
         if end.trouble:
             self.troubles.begin(end.trouble, end.reason, project=project.name)
@@ -210,5 +213,3 @@ class Worker:
         facts |= {"branch": end.branch, "commits": list(end.commits), "not_before": end.not_before, "error": end.error}
         said = f"{end.state}: {end.reason}" if end.state != "queued" else f"waits: {end.reason}"
         self.bus.publish("job", said, project=project.name, job=job.number, **facts)
-        if end.state == "done" and end.accepted and self.projects.main.daemon.again:
-            await self.store.add(project.name, Cause("more", end.run_id), now)

@@ -15,6 +15,7 @@ from harnesses.clis import CliError
 from sandboxes.sandbox import SandboxError
 from tests.benchmarks.ablations import ablations
 from tests.benchmarks.bare import BenchError
+from tests.benchmarks.daemon import daemon_figures
 from tests.benchmarks.gate import gate
 from tests.benchmarks.loading import loading
 from tests.benchmarks.log import log
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "no_op_runs": no_op_runs,
     "tasks": loading,
     "notices": notices,
+    "daemon": daemon_figures,
 }
 """By the first words of the names of their results."""
 

@@ -52,8 +52,10 @@ class Looker:
                 await self.queue(project.name, replace(cause, key=f"{count}:{cause.key}"))
             if before != seen:
                 await self.store.note(project.name, {"count": count + 1, "seen": seen.to_data()})
-            if seen.wrong:
-                what = "; ".join(seen.wrong.values())
+            # A honed.toml that cannot be used is told by whoever reads them all.
+            wrong = [said for area, said in seen.wrong.items() if area != "config"]
+            if wrong:
+                what = "; ".join(wrong)
                 self.troubles.begin("project", what, project=project.name, remedy="mend what it names")
             else:
                 self.troubles.end("project", project=project.name)
@@ -67,7 +69,10 @@ class Looker:
         said = cause_in_words(cause)
         log.info("noticed", project=project, cause=cause.kind, detail=cause.detail, job=job.number)
         self.bus.publish("noticed", said, project=project, job=job.number, cause=cause.kind, key=cause.key)
-        if cause.kind == "taken-back":
-            self.bus.publish("rejected-by-person", said, project=project, job=job.number, key=cause.key)
+        plain_key = cause.key.partition(":")[2]
+        if cause.kind == "taken-back" or plain_key.startswith("closed "):
+            commits = [plain_key] if cause.kind == "taken-back" else []
+            facts = {"key": plain_key, "commits": commits, "reason": said}
+            self.bus.publish("rejected-by-person", said, project=project, job=job.number, **facts)
         self.wake()
         return True

@@ -249,7 +249,7 @@ class Service:
 
     def _announce(self) -> None:
         for project in self.projects.all():
-            announce(project, self.socket)
+            announce(project, self.socket, boot=self.desk.boot)
 
     def _withdraw(self) -> None:
         for project in self.projects.all():

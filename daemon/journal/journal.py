@@ -55,8 +55,8 @@ class Journal(Protocol):
     ) -> tuple[AttemptRow, ...]:
         """Finished attempts with their keys, in order of finishing: of a run, under a skill, or both."""
 
-    async def unfinished_attempts(self) -> tuple[str, ...]:
-        """Ids planned but not finished: what a dead process left."""
+    async def unfinished_attempts(self, *, of_ended_runs: bool = False) -> tuple[str, ...]:
+        """Ids planned but not finished: what a dead process left; all, or those whose run has ended."""
 
     async def abandon_attempts(self, attempt_ids: tuple[str, ...]) -> None:
         """Mark unfinished attempts of a dead process as abandoned (never scored, free to be run anew)."""

@@ -153,10 +153,14 @@ class MemoryJournal:
             row for row in rows if run_id in (None, row.run_id) and skill_digest in (None, row.key.skill_digest)
         )
 
-    async def unfinished_attempts(self) -> tuple[str, ...]:
+    async def unfinished_attempts(self, *, of_ended_runs: bool = False) -> tuple[str, ...]:
         """Ids planned but not finished, in order of planning."""
         self._check_open()
-        return tuple(attempt_id for attempt_id, row in self._attempts.items() if row.state == "planned")
+        return tuple(
+            attempt_id
+            for attempt_id, row in self._attempts.items()
+            if row.state == "planned" and not (of_ended_runs and self._runs[row.run_id].state == "open")
+        )
 
     async def abandon_attempts(self, attempt_ids: tuple[str, ...]) -> None:
         """Mark unfinished attempts as abandoned; finished and unknown ones are left as they are."""

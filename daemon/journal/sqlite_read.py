@@ -76,9 +76,13 @@ class SqliteReader:
             AttemptRow(run, key_from(parts), decode_record(record), planned) for run, parts, record, planned in rows
         )
 
-    async def unfinished_attempts(self) -> tuple[str, ...]:
+    async def unfinished_attempts(self, *, of_ended_runs: bool = False) -> tuple[str, ...]:
         """Ids planned but not finished, in order of planning."""
-        rows = await self._all("SELECT attempt_id FROM attempts WHERE state = 'planned' ORDER BY seq")
+        sql = (
+            "SELECT attempt_id FROM attempts a JOIN runs r USING (run_id) WHERE a.state = 'planned'"
+            " AND (NOT ?1 OR r.state <> 'open') ORDER BY a.seq"
+        )
+        rows = await self._all(sql, of_ended_runs)
         return tuple(row[0] for row in rows)
 
     async def find_reply(self, run_id: str, place: str, prompt_digest: str) -> dict[str, Any] | None:

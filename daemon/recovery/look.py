@@ -62,6 +62,7 @@ async def look(
     return Seen(
         now=clock(),
         planned=planned,
+        stale=frozenset(await place.journal.unfinished_attempts(of_ended_runs=True)),
         receipts=await asyncio.to_thread(_receipts, place.attempts, [one for one in planned if one not in live]),
         boxes=await _boxes(place.sandbox, required=engine_required),
         runs=tuple(OpenRun(run.run_id, trains(run)) for run in runs),

@@ -75,6 +75,8 @@ class Seen:
     """Attempts that the journal has begun and not ended, in order of planning."""
     receipts: Mapping[str, str] = field(default_factory=dict)
     """Attempts whose folder says that they had ended: id to key."""
+    stale: frozenset[str] = frozenset()
+    """Of the planned ones, those whose run has ended: nobody may ever ask for their content again."""
     boxes: tuple[LeftBox, ...] | None = ()
     """None: the engine does not answer."""
     runs: tuple[OpenRun, ...] = ()
@@ -167,7 +169,7 @@ def _attempts(seen: Seen) -> list[Action]:
         if attempt_id in seen.live:
             continue
         key = seen.receipts.get(attempt_id)
-        if key is not None and key not in waiting:
+        if key is not None and key not in waiting and attempt_id not in seen.stale:
             waiting.add(key)
             actions.append(Collect(attempt_id, key))
         else:
@@ -176,6 +178,8 @@ def _attempts(seen: Seen) -> list[Action]:
 
 
 def _why(attempt_id: str, seen: Seen, *, twice: bool) -> str:
+    if attempt_id in seen.stale:
+        return "its run has ended without asking for it"
     if twice:
         return "an equal one had ended, too"
     if seen.boxes is None:

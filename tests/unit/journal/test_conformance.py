@@ -82,6 +82,16 @@ async def test_an_attempt_is_unfinished_until_it_is_finished(journal: Journal) -
     assert await journal.find_scored(a_key(trial=1)) is None
 
 
+async def test_unfinished_attempts_of_ended_runs_are_told_apart(journal: Journal) -> None:
+    for name in ("1", "2"):
+        await journal.open_run(a_run(f"r-{name}"))
+        await journal.plan_attempt(f"a-{name}", f"r-{name}", "t-1", a_key(trial=int(name)))
+    assert await journal.unfinished_attempts(of_ended_runs=True) == ()
+    await journal.end_run("r-1", "failed")
+    assert await journal.unfinished_attempts(of_ended_runs=True) == ("a-1",)
+    assert await journal.unfinished_attempts() == ("a-1", "a-2")
+
+
 async def test_a_scored_attempt_is_found_across_runs(journal: Journal) -> None:
     await journal.open_run(a_run("r-1"))
     await journal.plan_attempt("a-1", "r-1", "t-1", a_key())

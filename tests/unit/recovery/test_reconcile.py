@@ -65,6 +65,12 @@ CASES: list[tuple[str, Seen, list[str]]] = [
     ("ended, the engine is silent", seen(planned=("a",), receipts={"a": "k"}, boxes=None), ["Collect a"]),
     ("two of one content ended", seen(planned=("a", "b"), receipts={"a": "k", "b": "k"}), ["Collect a", "Abandon b"]),
     ("two of two contents ended", seen(planned=("a", "b"), receipts={"a": "k", "b": "l"}), ["Collect a", "Collect b"]),
+    ("ended, its run too", seen(planned=("a",), receipts={"a": "k"}, stale=frozenset("a")), ["Abandon a"]),
+    (
+        "ended, its run too, and an equal one of a run that goes on",
+        seen(planned=("a", "b"), receipts={"a": "k", "b": "k"}, stale=frozenset("a")),
+        ["Abandon a", "Collect b"],
+    ),
     ("finished in the journal, box left", seen(boxes=(ENDED,)), ["RemoveBox box-a"]),
     ("finished in the journal, receipt left", seen(receipts={"a": "k"}), []),
     ("a box without an attempt's label", seen(boxes=(box(""),)), ["RemoveBox box-"]),

@@ -7,7 +7,7 @@ Invariant: names are unique, and a project keeps its name while the daemon runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -40,6 +40,8 @@ class Projects:
     """By honed.toml."""
     wrong: dict[Path, str] = field(default_factory=dict)
     """Files that could not be used from the start: there is no project yet."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Name by honed.toml, of every file that ever was a project here: its jobs are known by it."""
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
@@ -48,6 +50,13 @@ class Projects:
         projects = cls(load_config(file))
         projects._read(found_files(projects.main))
         return projects
+
+    def remember(self, names: Mapping[str, str]) -> None:
+        """Names that an earlier process gave: files keep them, whichever of them can be read today."""
+        with self._lock:
+            found = [one.file for one in self.kept.values()]
+            self.names, self.kept = dict(names), {}
+            self._read((*found, *self.wrong))
 
     def reload(self) -> tuple[str, ...]:
         """Read everything again; says what could not be used, a line each. The last good ones stay."""
@@ -96,14 +105,18 @@ class Projects:
                 else:
                     kept[file] = replace(old, wrong=str(error))
                 continue
-            taken = {one.name for one in (*before.values(), *kept.values())}
-            kept[file] = Project(old.name if old else _name(config, taken), config)
+            name = old.name if old else self._name(file, config)
+            self.names[str(file)] = name
+            kept[file] = Project(name, config)
         self.kept, self.wrong = kept, wrong
 
-
-def _name(config: Config, taken: set[str]) -> str:
-    """The skill's name, told from others of the same name by its file's folder."""
-    name = config.skill.path.rsplit("/", 1)[-1]
-    candidates = [name, f"{name}@{config.file.parent.name}"]
-    candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
-    return next(one for one in candidates if one not in taken)
+    def _name(self, file: Path, config: Config) -> str:
+        """The one it had, else the skill's name, told from others of the same name by its file's folder."""
+        name = config.skill.path.rsplit("/", 1)[-1]
+        had = self.names.get(str(file), "")
+        if had == name or had.startswith(f"{name}@"):
+            return had
+        taken = {other for where, other in self.names.items() if where != str(file)}
+        candidates = [name, f"{name}@{config.file.parent.name}"]
+        candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
+        return next(one for one in candidates if one not in taken)

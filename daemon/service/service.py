@@ -47,6 +47,7 @@ from daemon.telling.telling import Telling
 log = structlog.get_logger(__name__)
 
 _BEAT_S = 2.0
+_NAMES = ":names"
 _SCHEDULE = ":schedule"
 """Where the store keeps until when cron lines were looked at; no project has such a name."""
 
@@ -69,6 +70,8 @@ class Service:
             stack.enter_context(state_lock(self.state, "daemon"))
             self.store = SqliteStore(self.state / FILE)
             stack.push_async_callback(self.store.close)
+            await asyncio.to_thread(self.projects.remember, await self.store.seen(_NAMES) or {})
+            await self.store.note(_NAMES, self.projects.names)
             board = Board()
             day = SharedDay(lambda: self.projects.main.daemon.day, self.projects.all)
             runner = Runner(self.bus, board, self.circuits, self._observers, day)
@@ -158,6 +161,7 @@ class Service:
         faults = await asyncio.to_thread(self.projects.reload)
         if self.projects.all() != before:
             self.watcher.set_projects(self.projects.all())
+            await self.store.note(_NAMES, self.projects.names)
             self._announce()
             self.bus.publish("config", "took over a changed configuration")
         if faults:

@@ -134,3 +134,27 @@ def test_reading_from_several_sides_at_once_shows_nobody_a_part_and_changes_no_n
             seen.append(names(projects))
     assert [one.result() for one in reading] == [()] * 20
     assert all(one == before for one in [*seen, names(projects)])
+
+
+def test_a_name_stays_over_a_start_at_which_other_files_cannot_be_read(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        lay(tmp_path / name, "xls")
+    main = lay(tmp_path, more='[daemon]\nalso = ["a/honed.toml", "b/honed.toml"]\n')
+    first = Projects.load(main)
+    assert names(first) == ["pdf", "xls", "xls@b"]
+    good = (tmp_path / "a" / "honed.toml").read_text()
+    (tmp_path / "a" / "honed.toml").write_text("[skill\n")
+    second = Projects.load(main)
+    second.remember(first.names)
+    assert names(second) == ["pdf", "xls@b"]
+    (tmp_path / "a" / "honed.toml").write_text(good)
+    assert second.reload() == ()
+    assert names(second) == ["pdf", "xls", "xls@b"]
+    assert second.names == first.names
+
+
+def test_a_file_that_hones_another_skill_now_is_named_anew(tmp_path: Path) -> None:
+    first = Projects.load(lay(tmp_path))
+    second = Projects.load(lay(tmp_path, "xls"))
+    second.remember(first.names)
+    assert names(second) == ["xls"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
 import pytest
+import structlog
 from hypothesis import settings
 
 from daemon import logs
@@ -13,9 +17,17 @@ settings.load_profile("honed")
 
 
 @pytest.fixture(autouse=True)
-def _lines_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that a test ran in this process may have set up logging for machines: the next one starts anew."""
+def _logging_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command that a test ran in this process may have set up logging: the next test starts anew."""
     monkeypatch.setitem(logs._state, "json", False)
+    root = logging.getLogger()
+    ours = [logging.getLogger(name) for name in ("daemon", "harnesses", "sandboxes", "skills_repo")]
+    handlers, levels = root.handlers[:], [(one, one.level) for one in (root, *ours)]
+    yield
+    root.handlers[:] = handlers
+    for one, level in levels:
+        one.setLevel(level)
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True)

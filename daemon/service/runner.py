@@ -20,7 +20,6 @@ from daemon.circuit.probe import Canary, probe
 from daemon.housekeeping.house import keep_house
 from daemon.jobs.job import Job
 from daemon.kinds import kind_of
-from daemon.optimizer.report import RunReport
 from daemon.preflight import check_optimizer, check_target
 from daemon.publishing.around_run import check_publishing, publish_after
 from daemon.rollouts.progress import Observer
@@ -28,6 +27,7 @@ from daemon.rollouts.stop import RunStopped
 from daemon.service.board import Board, BoardObserver
 from daemon.service.circuits import Circuits
 from daemon.service.day import DayPurse, SharedDay
+from daemon.service.ended import end_of_run, ended_run
 from daemon.service.ends import JobEnd, end_of
 from daemon.service.leash import Leash, LeashedPurse
 from daemon.service.project import Project
@@ -90,6 +90,9 @@ class Runner:
     async def _train(self, project: Project, job: Job, leash: Leash) -> JobEnd:
         config, teller = project.config, LogTeller()
         circuits = self.circuits.of(config)
+        if job.run_id and (ended := await ended_run(project, job.run_id)) is not None:
+            await self._publish(project, job)  # it may not have come to that
+            return ended
         await check_publishing(config, teller)
         observer = BoardObserver(
             self.board,
@@ -102,15 +105,18 @@ class Runner:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
             await self._preflight(parts, circuits)
             report = await train_with(parts, teller, preflight=False)
-            branch = parts.history.branch.removeprefix("refs/heads/")
+            branch = parts.history.branch
             await _clear_away(parts)
             await keep_house(parts.state, config.retention, self.clock(), journal=parts.journal)
         self._note_answers(circuits)
-        published = await publish_after(config, teller)
+        await self._publish(project, job)
+        return end_of_run(report, branch)
+
+    async def _publish(self, project: Project, job: Job) -> None:
+        published = await publish_after(project.config, LogTeller())
         if published["outcome"] != "off":
             what = f"{published['outcome']}: {published['reason']}"
             self.bus.publish("published", what, project=project.name, job=job.number, **published)
-        return _done(report, branch)
 
     async def _preflight(self, parts: Parts, circuits: Mapping[Payer, Circuit]) -> None:
         """Ask whoever has not answered for a while, or whose circuit is open, before anything is paid."""
@@ -175,17 +181,3 @@ async def _ask(circuit: Circuit, canary: Canary) -> None:
         if stop.outcome is not None:
             circuit.note(stop.outcome, time.monotonic(), str(stop))
         raise
-
-
-def _done(report: RunReport, branch: str) -> JobEnd:
-    after = report.selection.after
-    return JobEnd(
-        "failed" if report.failed else "done",
-        report.ended,
-        run_id=report.run_id,
-        accepted=report.accepted,
-        score=after.score if after else None,
-        tasks=after.n if after else 0,
-        branch=branch,
-        commits=report.commits,
-    )

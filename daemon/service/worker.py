@@ -25,6 +25,7 @@ from daemon.jobs.store import JobStore
 from daemon.journal.journal import JournalError
 from daemon.service.board import Board
 from daemon.service.circuits import Circuits
+from daemon.service.ended import run_of
 from daemon.service.ends import JobEnd
 from daemon.service.leash import Leash, Pull
 from daemon.service.project import Project
@@ -84,7 +85,10 @@ class Worker:
         """What a dead process was working on waits again; its run goes on where it was."""
         for job in await self.store.jobs(open_only=True):
             if job.state == "running":
-                await self.store.save(replace(job, state="queued", reason="goes on after the daemon was ended"))
+                project = self.projects.named(job.project)
+                run_id = await run_of(project, job) if project else ""
+                reason = "goes on after the daemon was ended"
+                await self.store.save(replace(job, state="queued", reason=reason, run_id=run_id or job.run_id))
                 log.info("a job goes on", job=job.number, project=job.project)
 
     async def work(self) -> None:

@@ -25,7 +25,7 @@ from daemon.jobs.store import JobStore
 from daemon.journal.journal import JournalError
 from daemon.service.board import Board
 from daemon.service.circuits import Circuits
-from daemon.service.ended import run_of
+from daemon.service.ended import ended_run, run_of
 from daemon.service.ends import JobEnd
 from daemon.service.leash import Leash, Pull
 from daemon.service.project import Project
@@ -168,14 +168,20 @@ class Worker:
         now = self.clock()
         job = replace(job, state="running", started=now, tries=job.tries + 1, reason=why)
         await self.store.save(job)
-        for other in await self.store.jobs(open_only=True):
-            if other.project == job.project and other.state == "queued" and other.number != job.number:
-                await self.store.save(replace(other, state="joined", ended=now, reason=f"done by job {job.number}"))
+        # A job whose run has ended already only comes to its end: it does no other's work.
+        if not job.run_id or await ended_run(project, job.run_id) is None:
+            await self._join(job, now)
         self.board.begin(job)
         self.bus.publish("job", f"begins: {why}", project=job.project, job=job.number, state="running", tries=job.tries)
         leash = Leash()
         task = asyncio.create_task(self._run(project, job, leash), name=f"job {job.number}")
         self.running[job.project] = Running(job, leash, task)
+
+    async def _join(self, job: Job, now: float) -> None:
+        """Whatever waits for the project is done by the run that begins now."""
+        for other in await self.store.jobs(open_only=True):
+            if other.project == job.project and other.state == "queued" and other.number != job.number:
+                await self.store.save(replace(other, state="joined", ended=now, reason=f"done by job {job.number}"))
 
     async def _run(self, project: Project, job: Job, leash: Leash) -> JobEnd:
         end = await self.runner.run(project, job, leash)

@@ -330,3 +330,19 @@ async def test_a_broken_file_holds_its_project_and_its_mending_lets_it_go_on(tmp
         await house.settled()
     assert load_config(tmp_path / "honed.toml").skill.path == "skills/pdf"
     assert await house.states() == ["done"]
+
+
+async def test_a_job_whose_run_had_ended_does_no_other_jobs_work(tmp_path: Path, monkeypatch: Any) -> None:
+    async def ended(project: Project, run_id: str) -> JobEnd | None:
+        return DONE if run_id == "r-1" else None
+
+    monkeypatch.setattr("daemon.service.worker.ended_run", ended)
+    house = House(tmp_path)
+    house.runner.ends = [replace(DONE, accepted=2)]
+    job = await house.queue()
+    await house.store.save(replace(job, run_id="r-1", tries=1))
+    await house.queue("more", key="r-1")
+    async with house.working():
+        await house.settled()
+    assert await house.states() == ["done", "done"]
+    assert house.runner.began == [("pdf", 1), ("pdf", 2)]

@@ -21,6 +21,7 @@ from daemon.jobs.job import Job
 from daemon.service.project import Project
 from tests.support.desk import FakeDesk
 from tests.support.projects import chat_project
+from tests.support.streams import to_the_end
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ async def raw(path: Path, sent: bytes) -> bytes:
     try:
         writer.write(sent)
         await writer.drain()
-        return await reader.read()
+        return await to_the_end(reader)
     finally:
         await closed(writer)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from daemon.config import Config, load_config
 from daemon.telling.events import Bus, DaemonEvent
+from tests.support.streams import to_the_end
 
 HEAD = """
 [skill]
@@ -49,6 +50,6 @@ async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
         writer.write(request)
         await writer.drain()
         async with asyncio.timeout(20):
-            return await reader.read()
+            return await to_the_end(reader)
     finally:
         writer.close()

@@ -24,6 +24,7 @@ from daemon.service.desk import Explanation, Status
 from daemon.telling.events import Bus
 from tests.support.control import answered, apart, closed, connected, raw, request
 from tests.support.desk import FakeDesk, a_job, a_project, a_status
+from tests.support.streams import to_the_end
 
 
 @pytest.fixture
@@ -246,7 +247,7 @@ async def test_half_open_clients_are_let_go(path: Path, sent: bytes) -> None:
     reader, writer = await connected(path)
     writer.write(sent)
     async with asyncio.timeout(10):
-        data = await reader.read()
+        data = await to_the_end(reader)
     await closed(writer)
     assert not data or answered(data)[1]["error"]["message"] == "the request did not arrive whole"
 
@@ -259,7 +260,7 @@ async def test_more_connections_than_there_may_be_are_turned_away(desk: FakeDesk
             await apart(Client(path).ask, "GET", "/status")
         async with asyncio.timeout(10):
             for reader, writer in held:
-                assert await reader.read() == b""
+                assert await to_the_end(reader) == b""
                 await closed(writer)
         assert (await apart(Client(path).get, "/status", "status", Status)).state == "working"
 
@@ -275,7 +276,7 @@ async def test_leaving_cuts_followers_off(desk: FakeDesk, tmp_path: Path) -> Non
         writer.write(request("GET", "/events?follow=1"))
         await reader.readline()
     async with asyncio.timeout(10):
-        await reader.read()
+        await to_the_end(reader)
     await closed(writer)
     assert desk.events._listeners == []
 

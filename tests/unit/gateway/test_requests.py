@@ -23,6 +23,7 @@ from sandboxes.gateway.policy import Caps
 from sandboxes.gateway.relay import reserve_for
 from sandboxes.gateway.requests import read_json
 from tests.support.gateway import DIALECTS, KEY, PATHS, PROVIDERS, Answer, Client, body, opened, policy
+from tests.support.streams import to_the_end
 from tests.support.upstream import Upstream
 from tests.support.wire import Step
 
@@ -314,7 +315,7 @@ async def test_many_connections_do_not_use_up_ours(tmp_path: Path) -> None:
     async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
         held = [await asyncio.open_unix_connection(str(sandbox.door.socket)) for _ in range(64)]
         reader, writer = await asyncio.open_unix_connection(str(sandbox.door.socket))
-        assert await reader.read() == b""
+        assert await to_the_end(reader) == b""
         writer.close()
         for _, each in held:
             each.close()

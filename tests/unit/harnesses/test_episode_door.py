@@ -16,6 +16,7 @@ from harnesses.outcome import Outcome
 from sandboxes.fake import FakeAnswer, FakeBox
 from sandboxes.sandbox import Command
 from tests.support.harnesses import assignment, faked
+from tests.support.streams import to_the_end
 
 
 async def run(door: EpisodeDoor, *words: str, path: str = "/usr/local/bin:/usr/bin:/bin") -> str:
@@ -32,7 +33,7 @@ async def say(door: EpisodeDoor, data: bytes) -> str:
     reader, writer = await asyncio.open_unix_connection(str(door.mount.source / "e.sock"))
     writer.write(data)
     writer.write_eof()
-    told = (await reader.read()).decode().strip()
+    told = (await to_the_end(reader)).decode().strip()
     writer.close()
     return told
 

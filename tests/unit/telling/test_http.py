@@ -18,6 +18,7 @@ from daemon.telling import http
 from daemon.telling.counting import Counting
 from daemon.telling.http import Listening
 from tests.support.desk import FakeDesk, a_project, a_status
+from tests.support.streams import to_the_end
 from tests.support.telling import configured, raw
 
 LISTEN = '[daemon]\nlisten = "127.0.0.1:0"\n'
@@ -142,7 +143,7 @@ async def test_idle_connections_are_closed_and_more_than_a_few_turned_away(
         idle = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(http.CONNECTIONS)]
         assert await raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
         async with asyncio.timeout(20):
-            assert {await reader.read() for reader, _ in idle} == {b""}
+            assert {await to_the_end(reader) for reader, _ in idle} == {b""}
         assert await get(server, "/healthz") == (200, "ok\n")
         for _, writer in idle:
             writer.close()

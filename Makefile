@@ -6,7 +6,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench soak real-model lock wheel clean
+.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench soak test-hostile real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ format: bootstrap ## let ruff put the style right
 
 bench: setup ## measure overhead and throughput; results in .bench/results.json
 	$(BIN)/python -m tests.benchmarks
+
+test-hostile: setup ## every attack of the hostile suite on the real engine: attack, expected, observed (minutes)
+	$(BIN)/python -m tests.hostile
 
 soak: setup ## a real daemon through kills, faults and people's acts (minutes); results in .bench/results.json
 	$(BIN)/python -m tests.soak

@@ -1,8 +1,8 @@
 """What an attack is.
 
-Invariants: an attack returns what it observed when the promise held, and raises `BrokenError` when it did not: whoever
-writes one asserts on the observation, never on the intention. An attack that cannot be tried here raises `UntriedError`,
-which is not a pass. An attack that only ever says "held" is a defect: each has a control in its subject's tests, or
+Invariants: an attack returns what it observed when the promise held, and raises `BrokenError` when it did not:
+whoever writes one asserts on the observation, never on the intention. One that cannot be tried here raises
+`UntriedError`, which is not a pass. An attack that only ever says "held" is a defect: each has a control in its subject's tests, or
 does first what an attacker without the wall would succeed in.
 """
 
@@ -71,7 +71,7 @@ def attack(area: Area, what: str, *, expected: str, needs_engine: bool = False) 
     """Register an `async def name_of_attack(stage) -> str` whose result is what was observed."""
 
     def register(run: Attempted) -> Attempted:
-        add(Attack(area, run.__name__.replace("_", "-"), what, expected, run, needs_engine))  # type: ignore[attr-defined]
+        add(Attack(area, run.__name__.replace("_", "-"), what, expected, run, needs_engine))
         return run
 
     return register

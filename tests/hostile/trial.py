@@ -43,7 +43,7 @@ class Tried:
 
 
 async def attempt(one: Attack) -> Tried:
-    """Try one attack. Whatever it raises beside `UntriedError` breaks it: an attack that fails by itself shows nothing."""
+    """Try one attack. Whatever it raises but `UntriedError` breaks it: one that fails by itself shows nothing."""
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
     owner = f"hostile-{uuid.uuid4().hex}"

@@ -2,8 +2,8 @@
 
 Invariants: an attack returns what it observed when the promise held, and raises `BrokenError` when it did not:
 whoever writes one asserts on the observation, never on the intention. One that cannot be tried here raises
-`UntriedError`, which is not a pass. An attack that only ever says "held" is a defect: each has a control in its subject's tests, or
-does first what an attacker without the wall would succeed in.
+`UntriedError`, which is not a pass. An attack that only ever says "held" is a defect: each has a control in its
+subject's tests, or does first what an attacker without the wall would succeed in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """Model clients.
 
-The anthropic and openai SDKs behind one `ModelClient`: structured output, usage, prices, bounded retries.
+Anthropic's and OpenAI's protocols behind one `ModelClient`: structured output, usage, prices, bounded retries.
 """

@@ -21,6 +21,7 @@ from sandboxes.gateway.failures import classify, classify_error, failure_line, p
 from sandboxes.gateway.live import Broken, Live
 from sandboxes.gateway.policy import ProviderFailure, Upstream
 from sandboxes.gateway.scrub import scrubbed
+from sandboxes.gateway.unreachable import why_unreachable
 
 if TYPE_CHECKING:
     import random
@@ -141,7 +142,7 @@ class UpstreamClient:
         except Broken as broken:
             return _Try(broken.kind, detail=broken.detail)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return _Try(ProviderFailure.UNREACHABLE, detail=scrubbed(_reason(error), call.upstream))
+            return _Try(ProviderFailure.UNREACHABLE, detail=scrubbed(why_unreachable(error), call.upstream))
         finally:
             if opened is None and response is not None:
                 response.close()
@@ -181,13 +182,3 @@ def _final(upstream: Upstream, outcome: _Try, tries: int) -> UpstreamFailed:
     detail = outcome.detail if tries == 1 else f"{tries} tries{'; ' if outcome.detail else ''}{outcome.detail}"
     line = failure_line(upstream, outcome.kind, outcome.status, detail)
     return UpstreamFailed(outcome.kind, line, status=outcome.status, body=outcome.body)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its TLS certificate is not trusted"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "host name not found"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "connection refused" if isinstance(error.os_error, ConnectionRefusedError) else "cannot connect"
-    return type(error).__name__

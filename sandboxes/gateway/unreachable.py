@@ -1,0 +1,18 @@
+"""Why a provider could not be reached, in a few words; used by the gateway and by the model clients alike."""
+
+from __future__ import annotations
+
+import aiohttp
+
+
+def why_unreachable(error: Exception) -> str:
+    """Of what the HTTP client raised; never the address, which people may have put a password into."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "its TLS certificate is not trusted"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "host name not found"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return "connection refused" if isinstance(error.os_error, ConnectionRefusedError) else "cannot connect"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return "cannot connect"
+    return type(error).__name__

@@ -2,10 +2,14 @@
 
 The gateway's tally is the ground truth for a provider's failures: a CLI's prose is never matched, because a model can
 imitate it. Only events of the harness itself (`turn.failed`, `result`) say how the agent stopped.
+
+An agent must not be able to take back an attempt that goes badly. Once a model has replied, commands of its run beside
+the CLI, and what only they can have done (a signal to the CLI, a full disk, memory, output) is a scored end.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -71,15 +75,23 @@ def provider_outcome(kind: ProviderFailure) -> Outcome:
 
 
 def _box(evidence: Evidence) -> Verdict | None:
-    ended = evidence.ended
+    ended, worked = evidence.ended, _worked(evidence)
     match ended.ending:
         case Ending.LOST:
-            return Outcome.SANDBOX_LOST, ended.detail or "the engine can no longer say what became of the command"
-        case Ending.OUT_OF_MEMORY:
-            return Outcome.OUT_OF_MEMORY, ended.detail or "the CLI was killed for memory"
+            found = Outcome.SANDBOX_LOST, "the engine can no longer say what became of the command"
         case Ending.KILLED:
-            return Outcome.SANDBOX_KILLED, ended.detail or "the command was killed from outside"
-    return None
+            found = Outcome.SANDBOX_KILLED, "the command was killed from outside"
+        case Ending.OVER_DISK if worked:
+            found = Outcome.AGENT_LIMITS, "the attempt wrote more than its folders may hold"
+        case Ending.OVER_DISK:
+            return Outcome.SANDBOX_KILLED, f"before the model replied: {ended.detail}"
+        case Ending.OUT_OF_MEMORY if worked and ended.host_roomy:
+            return Outcome.AGENT_LIMITS, _MEMORY
+        case Ending.OUT_OF_MEMORY:
+            found = Outcome.OUT_OF_MEMORY, "the CLI was killed for memory"
+        case _:
+            return None
+    return found[0], ended.detail or found[1]
 
 
 def _completed(evidence: Evidence) -> Verdict | None:
@@ -111,6 +123,23 @@ def _caps(evidence: Evidence) -> Verdict | None:
     return Outcome.AGENT_BUDGET, f"the attempt's cap was reached ({caps[-1]})"
 
 
+def _ended_from_inside(evidence: Evidence) -> Verdict | None:
+    """Nobody but the agent's commands can have done it: the engine tells signals from outside, and out of memory."""
+    ended, trace = evidence.ended, evidence.trace
+    if ended.ending is not Ending.EXITED or not _worked(evidence):
+        return None
+    if trace.stop_reason.startswith("aborted"):  # Claude Code exits with 0 when it is interrupted
+        return Outcome.AGENT_ENDED_CLI, "the CLI was interrupted from inside the sandbox"
+    if ended.exit_code == 1 and trace.session_id and not trace.finished and not _said_why(evidence):
+        return Outcome.AGENT_ENDED_CLI, "the CLI stopped without a word, as Codex does when it is interrupted"
+    number = (ended.exit_code or 0) - 128
+    if number in _SIGNALS and (number != signal.SIGKILL or ended.host_roomy):
+        return Outcome.AGENT_ENDED_CLI, f"the CLI was ended from inside the sandbox ({signal.Signals(number).name})"
+    if ended.stdout_cut and not trace.finished:
+        return Outcome.AGENT_LIMITS, "more was written to the CLI's stdout than is kept of it"
+    return None
+
+
 def _provider(evidence: Evidence) -> Verdict | None:
     tally = evidence.tally
     if not (tally.last_request_failed and tally.failures):
@@ -119,6 +148,8 @@ def _provider(evidence: Evidence) -> Verdict | None:
     if outcome is Outcome.BAD_REQUEST and tally.usage.requests:
         # What worked a moment ago is no bad setting: one image, or a request of the agent's own making.
         outcome = Outcome.REQUEST_REFUSED
+        if evidence.ended.ending is Ending.DEADLINE:  # a CLI ends at once then: the request was a command's own
+            return None
     return outcome, tally.last_failure or tally.failures[-1].value
 
 
@@ -146,6 +177,8 @@ def _crashed(evidence: Evidence) -> Verdict | None:
     silent = not trace.events and not trace.session_id
     if ended.exit_code in (126, 127) and silent:
         return Outcome.CLI_MISSING, f"the CLI could not be run (exit code {ended.exit_code}); {_stderr(evidence)}"
+    if ended.oom_seen and ended.host_roomy and _worked(evidence):
+        return Outcome.AGENT_LIMITS, _MEMORY
     if ended.oom_seen:
         return Outcome.OUT_OF_MEMORY, "a process in the sandbox was killed for memory and the CLI gave no result"
     if ended.exit_code == 0 or (silent and trace.bad_lines):
@@ -155,12 +188,24 @@ def _crashed(evidence: Evidence) -> Verdict | None:
     return Outcome.CLI_CRASHED, f"the CLI exited with code {ended.exit_code} and no result: {told}"
 
 
+def _said_why(evidence: Evidence) -> bool:
+    return bool(evidence.stderr.strip() or any(isinstance(event, Failure) for event in evidence.trace.events))
+
+
+def _worked(evidence: Evidence) -> bool:
+    """A model has replied, so that commands of the agent may have run: the door knows, whatever the box says."""
+    return evidence.tally.usage.requests > 0
+
+
+_MEMORY = "the sandbox's memory was used up ([sandbox] memory_mb)"
+_SIGNALS = {int(number) for number in signal.Signals}
 SILENT_S = 60.0
 """A provider silent for so long at the deadline (or half of a short attempt) is to blame for it, not the agent."""
 _RULES: tuple[Callable[[Evidence], Verdict | None], ...] = (
     _box,
     _completed,
     _caps,
+    _ended_from_inside,
     _provider,
     _stopped,
     _deadline,

@@ -22,6 +22,10 @@ class Outcome(StrEnum):
     AGENT_EMPTY = "agent_empty"
     AGENT_CONTEXT = "agent_context"
     AGENT_OUTPUT_LIMIT = "agent_output_limit"
+    AGENT_LIMITS = "agent_limits"
+    """It filled what its box may hold: disk, memory, output."""
+    AGENT_ENDED_CLI = "agent_ended_cli"
+    """It, or a command of its, ended the CLI by a signal."""
     # A failure of ours or of a provider: invalid.
     AUTH = "auth"
     QUOTA = "quota"
@@ -75,6 +79,8 @@ POLICIES = MappingProxyType(
         Outcome.AGENT_EMPTY: _SCORED,
         Outcome.AGENT_CONTEXT: _SCORED,
         Outcome.AGENT_OUTPUT_LIMIT: _SCORED,
+        Outcome.AGENT_LIMITS: _SCORED,
+        Outcome.AGENT_ENDED_CLI: _SCORED,
         Outcome.AUTH: _invalid("check the API key", retry=False, stop_run=True),
         Outcome.QUOTA: _invalid("the account's quota is used up: add credit or wait", retry=False, stop_run=True),
         Outcome.RATE_LIMIT: _invalid("lower [sandbox] workers or wait for the provider's limit to lift"),
@@ -86,7 +92,7 @@ POLICIES = MappingProxyType(
         Outcome.UNREACHABLE: _invalid("check [target] base_url and the network"),
         Outcome.CUT_STREAM: _invalid("the provider's answer broke off: try again"),
         Outcome.SANDBOX_LOST: _invalid("the container vanished: is the engine restarting?"),
-        Outcome.SANDBOX_KILLED: _invalid("something outside stopped the sandbox, or its disk bound was reached"),
+        Outcome.SANDBOX_KILLED: _invalid("something outside stopped the sandbox: is the host's disk full?"),
         Outcome.SANDBOX_START: _invalid("run `honed doctor`: the sandbox did not start"),
         Outcome.OUT_OF_MEMORY: _invalid("raise [sandbox] memory_mb"),
         Outcome.CLI_MISSING: _invalid("run `honed setup`: the agent's CLI is missing", retry=False, stop_run=True),

@@ -16,8 +16,9 @@ from typing import IO, Any
 
 from sandboxes.cgroup import Cgroup, make_cgroup
 from sandboxes.child import Child, Pump
-from sandboxes.disk import over_limit
+from sandboxes.disk import disk_stop
 from sandboxes.guard import Stop, finish, until_end
+from sandboxes.memory import host_roomy
 from sandboxes.namespaces import LIMITED, Way, becoming, bubblewrap_options
 from sandboxes.rooms import Rooms
 from sandboxes.sandbox import GIB, BoxSpec, Command, Ended, Ending, Layout, SandboxError
@@ -84,7 +85,7 @@ class BubblewrapRun:
                     raise SandboxError(message)
             began = time.monotonic()
             child = self._child = self._start(inner, streams)
-            disk = partial(over_limit, rooms.both, self._spec.limits.workspace_bytes)
+            disk = partial(disk_stop, rooms.both, self._spec.limits.workspace_bytes)
             stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=disk)
             wall_s = time.monotonic() - began
         finally:
@@ -195,6 +196,7 @@ class BubblewrapRun:
             stdout_cut=streams.stdout.cut,
             stderr_cut=streams.stderr.cut,
             oom_seen=oom_seen,
+            host_roomy=host_roomy(self._spec.limits.memory_bytes),
             detail=detail,
         )
 

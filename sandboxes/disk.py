@@ -9,7 +9,8 @@ import errno
 import os
 from pathlib import Path
 
-from sandboxes.sandbox import MIB
+from sandboxes.guard import Stop
+from sandboxes.sandbox import MIB, Ending
 from sandboxes.walk import walk
 
 ENTRY_BYTES = 4096
@@ -18,6 +19,14 @@ MAX_DEPTH = 128
 FREE_BYTES = 16 * MIB
 """With less than this free, the host's disk counts as full."""
 _CLOSED = f"({os.strerror(errno.EACCES)})"
+_HOSTS = ("the host's disk is full", "the size of workspace and out cannot be measured")
+
+
+def disk_stop(rooms: tuple[Path, ...], limit_bytes: int) -> Stop | None:
+    """As `over_limit`; whether it is the box's own doing, or the host's, is the ending."""
+    if detail := over_limit(rooms, limit_bytes):
+        return Stop(Ending.KILLED if detail.startswith(_HOSTS) else Ending.OVER_DISK, detail)
+    return None
 
 
 def over_limit(rooms: tuple[Path, ...], limit_bytes: int) -> str:
@@ -27,6 +36,8 @@ def over_limit(rooms: tuple[Path, ...], limit_bytes: int) -> str:
     """
     try:
         return _full(rooms) or _measure(rooms, limit_bytes)
+    except PermissionError as error:  # a room that was closed to us from inside
+        return f"workspace and out cannot be measured: {error.strerror}"
     except OSError as error:
         return f"the size of workspace and out cannot be measured: {error.strerror}"
 

@@ -29,11 +29,12 @@ from sandboxes.container import (
     ContainerRun,
     remove,
 )
-from sandboxes.disk import over_limit
+from sandboxes.disk import disk_stop
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
 from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
 from sandboxes.hardening import inner_layout, profile
 from sandboxes.left import LeftBox, open_here, sweep
+from sandboxes.memory import host_roomy
 from sandboxes.rooms import Rooms, box_owner, make_rooms
 from sandboxes.sandbox import (
     BoxSpec,
@@ -64,6 +65,8 @@ class _Engine:
     version: str
     image: str
     cpus: float
+    memory_bytes: int
+    """Of its machine."""
     lacks: tuple[str, ...]
 
 
@@ -229,7 +232,7 @@ class DockerBox:
             await first_of(end, starting)
         finally:
             starting.cancel()
-        disk = partial(over_limit, self._rooms.both, self._spec.limits.workspace_bytes)
+        disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
         return await until_end(end, deadline_s=command.deadline_s, disk=disk)
 
     def _ended(self, end: asyncio.Future[ContainerEnd], stop: Stop | None, streams: Streams) -> Ended:
@@ -247,6 +250,7 @@ class DockerBox:
             stdout_cut=streams.stdout.cut,
             stderr_cut=streams.stderr.cut,
             oom_seen=told.oom_seen,
+            host_roomy=host_roomy(self._spec.limits.memory_bytes, self._engine.memory_bytes),
             detail=detail,
         )
 
@@ -324,4 +328,5 @@ def _ask_engine(client: docker.DockerClient, image: str) -> _Engine:
     ):
         if not info.get(key, False):
             lacks.append(f"the engine's kernel cannot enforce the {words} limit")
-    return _Engine(str(info["ServerVersion"]), digest, float(info["NCPU"]), tuple(lacks))
+    cpus, memory = float(info["NCPU"]), int(info["MemTotal"])
+    return _Engine(str(info["ServerVersion"]), digest, cpus, memory, tuple(lacks))

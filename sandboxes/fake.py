@@ -15,7 +15,7 @@ from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 
-from sandboxes.disk import over_limit
+from sandboxes.disk import disk_stop
 from sandboxes.guard import until_end
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.left import LeftBox, sweep
@@ -44,6 +44,7 @@ class FakeAnswer:
     exit_code: int | None = 0
     ending: Ending = Ending.EXITED
     oom_seen: bool = False
+    host_roomy: bool = False
     detail: str = ""
 
 
@@ -151,7 +152,7 @@ class FakeBox:
         began = time.monotonic()
         task = asyncio.ensure_future(self._answer(command))
         self._running.add(task)
-        disk = partial(over_limit, self._rooms.both, self.spec.limits.workspace_bytes)
+        disk = partial(disk_stop, self._rooms.both, self.spec.limits.workspace_bytes)
         try:
             stop = await until_end(task, deadline_s=command.deadline_s, disk=disk)
         finally:
@@ -198,5 +199,6 @@ def _ended(answer: FakeAnswer, wall_s: float, streams: Streams) -> Ended:
         stdout_cut=streams.stdout.cut,
         stderr_cut=streams.stderr.cut,
         oom_seen=answer.oom_seen or answer.ending is Ending.OUT_OF_MEMORY,
+        host_roomy=answer.host_roomy,
         detail=answer.detail,
     )

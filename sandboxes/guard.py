@@ -25,14 +25,14 @@ class Stop:
     detail: str
 
 
-async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable[[], str]) -> Stop | None:
+async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable[[], Stop | None]) -> Stop | None:
     """Wait for `end`; None if it came by itself, else the reason to stop now. `end` is never cancelled.
 
-    `disk` runs in a thread and returns one line if the box is over its bound.
+    `disk` runs in a thread and gives the reason to stop if the box is over its bound.
     """
     loop = asyncio.get_running_loop()
     last = loop.time() + deadline_s
-    look: asyncio.Task[str] | None = None
+    look: asyncio.Task[Stop | None] | None = None
     try:
         while not end.done():
             left = last - loop.time()
@@ -41,8 +41,8 @@ async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable
             look = look or asyncio.create_task(_look(disk))
             await first_of(end, look, within_s=left)
             if look.done() and not end.done():
-                if detail := look.result():
-                    return Stop(Ending.KILLED, detail)
+                if reason := look.result():
+                    return reason
                 look = None
         return None
     finally:
@@ -51,13 +51,13 @@ async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable
             await asyncio.wait({look})  # unlike awaiting it, this cannot be mistaken for our own cancellation
 
 
-async def _look(disk: Callable[[], str]) -> str:
+async def _look(disk: Callable[[], Stop | None]) -> Stop | None:
     loop = asyncio.get_running_loop()
     await asyncio.sleep(POLL_S)
     began = loop.time()
-    detail = await asyncio.to_thread(disk)
-    await asyncio.sleep(0 if detail else 10 * (loop.time() - began))
-    return detail
+    reason = await asyncio.to_thread(disk)
+    await asyncio.sleep(0 if reason else 10 * (loop.time() - began))
+    return reason
 
 
 async def first_of(one: asyncio.Future[Any], other: asyncio.Future[Any], *, within_s: float | None = None) -> None:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from sandboxes.child import Child
-from sandboxes.disk import over_limit
+from sandboxes.disk import disk_stop
 from sandboxes.forward import port_of, serve
 from sandboxes.guard import Stop, finish, until_end
 from sandboxes.hostpaths import fresh_home, host_layout
@@ -153,7 +153,7 @@ class ProcessBox:
         child = Child(argv, env={}, cwd=self._rooms.workspace, streams=streams)
         self._live.add(child)
         try:
-            disk = partial(over_limit, self._rooms.both, self._spec.limits.workspace_bytes)
+            disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
             stop = await until_end(child.end, deadline_s=command.deadline_s, disk=disk)
             wall_s = time.monotonic() - began
         finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -93,10 +94,16 @@ class Rooms:
     async def collect(self, *, room: Room = "workspace") -> Collected:
         """As `Box.collect`."""
         try:
-            return await asyncio.to_thread(collect, self.folder / room, self.limits)
+            return await asyncio.to_thread(self._collect, self.folder / room)
         except OSError as error:
             message = f"cannot read the {room} of {self.folder.name}: {error.strerror}"
             raise SandboxError(message) from error
+
+    def _collect(self, folder: Path) -> Collected:
+        """What ran in the box owns the folder, and may have closed it to us."""
+        if stat.S_ISDIR(folder.lstat().st_mode):
+            folder.chmod(stat.S_IRWXU)
+        return collect(folder, self.limits)
 
 
 def make_rooms(spec: BoxSpec, owner: Owner, *, own_roots: bool = False) -> Rooms:

@@ -41,7 +41,9 @@ class Ending(StrEnum):
     DEADLINE = "deadline"
     """Stopped by us because its time was up."""
     KILLED = "killed"
-    """Stopped by us for another reason (cancelled, disk bound), or by somebody outside the box."""
+    """Stopped by us for another reason (cancelled, the host's disk is full), or by somebody outside the box."""
+    OVER_DISK = "over_disk"
+    """Stopped by us because what it wrote outgrew `Limits.workspace_bytes`, or could not be measured."""
     OUT_OF_MEMORY = "out_of_memory"
     """The kernel killed the main process for exceeding the memory limit."""
     LOST = "lost"
@@ -166,6 +168,8 @@ class Ended:
     stderr_cut: bool = False
     oom_seen: bool = False
     """Some process in the box was killed for memory, though perhaps not the main one."""
+    host_roomy: bool = False
+    """The host had memory to spare when it ended, as far as can be told: no kill came of the host's own need."""
     detail: str = ""
 
 

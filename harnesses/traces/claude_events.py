@@ -44,6 +44,10 @@ _QUIET_SYSTEM = {
 }
 
 
+_INTERRUPTED = "[Request interrupted by user"
+"""What the CLI itself says at SIGINT; a result may follow, or none."""
+
+
 class ClaudeEvents:
     """State of one stream: feed it lines, then ask for the trace."""
 
@@ -141,6 +145,8 @@ class ClaudeEvents:
             if block.get("type") == "tool_result":
                 self._tool_result(block, event.get("tool_use_result"))
         texts = [content] if isinstance(content, str) else [text_of(block, "text") for block in blocks]
+        if any(text.startswith(_INTERRUPTED) for text in texts):
+            self._finished, self._stop = False, "aborted"
         if self._probe and event.get("isSynthetic") and any(self._probe.injected_by(text) for text in texts):
             self._opened = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harnesses.harness import Attempt
-from harnesses.outcome import POLICIES, Outcome
+from harnesses.outcome import Outcome
 from harnesses.traces.builder import TEXT_CHARS
 from harnesses.traces.trace import ToolCall
 from tests.integration.harnesses.conftest import Bench
@@ -55,9 +55,9 @@ async def test_a_flood_of_output_stays_bounded(bench: Bench) -> None:
     assert len(attempt.summary) < 6_000
 
 
-async def test_killing_its_own_cli_is_no_score(bench: Bench) -> None:
+async def test_killing_its_own_cli_takes_no_attempt_back(bench: Bench) -> None:
     attempt, _ = await after(bench, "for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || kill -9 ${p#/proc/}; done")
-    assert not POLICIES[attempt.outcome].scored, attempt.outcome
+    assert attempt.outcome is Outcome.AGENT_ENDED_CLI, attempt.detail
     assert attempt.usage.requests == 1
 
 

@@ -153,7 +153,7 @@ async def test_the_disk_bound_stops_the_command(engine: Engine, tmp_path: Path) 
         ended = await sh(box, script, deadline_s=30)
         after = await sh(box, "rm full")
 
-    assert ended.ending is Ending.KILLED
+    assert ended.ending is Ending.OVER_DISK
     assert "8 MiB" in ended.detail
     assert after.ending is Ending.EXITED
 
@@ -164,7 +164,7 @@ async def test_a_flood_of_empty_files_is_bounded(engine: Engine, tmp_path: Path)
         cd = box.layout.out
         ended = await sh(box, f"cd {cd}; i=0; while :; do i=$((i+1)); : >f$i; done", deadline_s=30)
 
-    assert ended.ending is Ending.KILLED
+    assert ended.ending is Ending.OVER_DISK
 
 
 async def test_a_fork_bomb_is_bounded(engine: Engine, tmp_path: Path) -> None:

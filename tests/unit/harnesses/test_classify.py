@@ -46,6 +46,7 @@ class Row:
     wall_s: float = 600.0
     oom_seen: bool = False
     stdout_cut: bool = False
+    host_roomy: bool = False
     detail: str = ""
     """Must be part of the detail line."""
     stderr: str = field(default="some stderr")
@@ -59,6 +60,7 @@ class Row:
             Path("e"),
             stdout_cut=self.stdout_cut,
             oom_seen=self.oom_seen,
+            host_roomy=self.host_roomy,
         )
         return Evidence(ended, self.trace, self.tally, self.activation, self.turns_capped, self.stderr)
 
@@ -128,6 +130,25 @@ ROWS = [
     Row("out of memory inside", Outcome.OUT_OF_MEMORY, trace=STOPPED, code=137, oom_seen=True),
     Row("the binary is not there", Outcome.CLI_MISSING, trace=NOTHING, code=127, tally=UNUSED),
     Row("the binary may not be run", Outcome.CLI_MISSING, trace=NOTHING, code=126, tally=UNUSED),
+    Row("out of memory on a host with memory to spare", Outcome.AGENT_LIMITS, code=None, ending=Ending.OUT_OF_MEMORY,
+        host_roomy=True, detail="memory_mb"),
+    Row("out of memory before the model replied", Outcome.OUT_OF_MEMORY, trace=NOTHING, code=None, tally=UNUSED,
+        ending=Ending.OUT_OF_MEMORY, host_roomy=True),
+    Row("out of memory inside on a host with memory to spare", Outcome.AGENT_LIMITS, trace=STOPPED, code=1,
+        oom_seen=True, host_roomy=True),
+    Row("disk bound", Outcome.AGENT_LIMITS, trace=STOPPED, code=None, ending=Ending.OVER_DISK),
+    Row("disk bound before the model replied", Outcome.SANDBOX_KILLED, trace=NOTHING, code=None, tally=UNUSED,
+        ending=Ending.OVER_DISK, detail="before the model replied"),
+    *(Row(f"the agent sent its CLI signal {number}", Outcome.AGENT_ENDED_CLI, trace=STOPPED, code=128 + number,
+          host_roomy=True, detail="from inside") for number in (1, 2, 3, 6, 9, 10, 11, 15)),
+    Row("the agent sent its CLI SIGTERM, and the provider had failed", Outcome.AGENT_ENDED_CLI, trace=STOPPED, code=143,
+        tally=failed(ProviderFailure.OVERLOADED)),
+    Row("SIGKILL on a host that may be short of memory", Outcome.CLI_CRASHED, trace=STOPPED, code=137),
+    Row("a signal before the model replied", Outcome.CLI_CRASHED, trace=NOTHING, code=143, tally=UNUSED),
+    Row("SIGINT (Claude Code)", Outcome.AGENT_ENDED_CLI, trace=replace(STOPPED, stop_reason="aborted_tools")),
+    Row("SIGINT (Codex)", Outcome.AGENT_ENDED_CLI, trace=replace(STOPPED, stop_reason=""), code=1, stderr="\n"),
+    Row("a request of a command's own refused, then the deadline", Outcome.AGENT_DEADLINE, trace=STOPPED, code=None,
+        ending=Ending.DEADLINE, tally=failed(ProviderFailure.BAD_REQUEST)),
     Row("crash", Outcome.CLI_CRASHED, trace=replace(STOPPED, events=(Failure("panic", fatal=True),)), code=1,
         detail="panic"),
     Row("crash with 127 after it had begun", Outcome.CLI_CRASHED, trace=STOPPED, code=127),
@@ -136,7 +157,9 @@ ROWS = [
     Row("exit 1 after the end marker", Outcome.CLI_CRASHED, code=1),
     Row("exit 0 without an end marker", Outcome.CLI_PROTOCOL, trace=STOPPED, code=0),
     Row("no events but text", Outcome.CLI_PROTOCOL, trace=replace(NOTHING, bad_lines=3), code=1),
-    Row("stdout cut", Outcome.CLI_PROTOCOL, trace=STOPPED, code=0, stdout_cut=True, detail="stdout was cut"),
+    Row("stdout cut", Outcome.AGENT_LIMITS, trace=STOPPED, code=0, stdout_cut=True, detail="stdout"),
+    Row("stdout cut before the model replied", Outcome.CLI_PROTOCOL, trace=STOPPED, code=0, stdout_cut=True,
+        tally=UNUSED, detail="stdout was cut"),
     Row("explicit, body not sent", Outcome.SKILL_NOT_VISIBLE, trace=replace(GOOD, skill_opened=False), detail="body"),
     Row("discovered, not listed", Outcome.SKILL_NOT_VISIBLE, activation="discovered",
         trace=replace(GOOD, skill_opened=False, skill_listed=False), detail="frontmatter"),

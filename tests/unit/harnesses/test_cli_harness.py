@@ -160,7 +160,7 @@ async def test_claude_turn_limit_is_its_own(tmp_path: Path) -> None:
         (CodexHarness, "success", {"stdout": b"", "exit_code": 127}, Outcome.CLI_MISSING),
         (ClaudeCodeHarness, "refusal", {}, Outcome.AGENT_REFUSED),
         (ClaudeCodeHarness, "max_tokens", {}, Outcome.AGENT_OUTPUT_LIMIT),
-        (ClaudeCodeHarness, "sig_int_cmd", {}, Outcome.CLI_PROTOCOL),
+        (ClaudeCodeHarness, "sig_int_cmd", {}, Outcome.AGENT_ENDED_CLI),
         (ClaudeCodeHarness, "root_refused", {}, Outcome.CLI_CRASHED),
         (ClaudeCodeHarness, "session_background", {}, Outcome.COMPLETED),
         (ClaudeCodeHarness, "session_background", {"ending": Ending.DEADLINE}, Outcome.COMPLETED),

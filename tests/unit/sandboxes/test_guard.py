@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sandboxes import guard
-from sandboxes.guard import finish, first_of, in_own_thread, until_end
+from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
 from sandboxes.sandbox import Ending
 
 
@@ -24,12 +24,12 @@ async def test_an_end_by_itself() -> None:
     end = never()
     asyncio.get_running_loop().call_later(0.05, end.set_result, 3)
 
-    assert await until_end(end, deadline_s=5, disk=lambda: "") is None
+    assert await until_end(end, deadline_s=5, disk=lambda: None) is None
 
 
 async def test_the_deadline() -> None:
     began = time.monotonic()
-    stop = await until_end(never(), deadline_s=0.1, disk=lambda: "")
+    stop = await until_end(never(), deadline_s=0.1, disk=lambda: None)
 
     assert stop is not None
     assert stop.ending is Ending.DEADLINE
@@ -37,19 +37,18 @@ async def test_the_deadline() -> None:
 
 
 async def test_the_disk_bound() -> None:
-    looks = iter(["", "", "full"])
+    full = Stop(Ending.OVER_DISK, "full")
+    looks = iter([None, None, full])
     stop = await until_end(never(), deadline_s=5, disk=lambda: next(looks))
 
-    assert stop is not None
-    assert (stop.ending, stop.detail) == (Ending.KILLED, "full")
+    assert stop is full
 
 
 async def test_a_slow_look_at_the_disk_does_not_delay_the_deadline() -> None:
     released = threading.Event()
 
-    def slow() -> str:
+    def slow() -> None:
         released.wait(5)
-        return ""
 
     began = time.monotonic()
     stop = await until_end(never(), deadline_s=0.2, disk=slow)
@@ -65,13 +64,13 @@ async def test_a_failed_end_is_left_to_the_caller() -> None:
     end = never()
     end.set_exception(ValueError("x"))
 
-    assert await until_end(end, deadline_s=1, disk=lambda: "") is None
+    assert await until_end(end, deadline_s=1, disk=lambda: None) is None
     assert isinstance(end.exception(), ValueError)
 
 
 async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
     end = never()
-    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: ""))
+    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: None))
     await asyncio.sleep(0.02)
     watch.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -90,7 +89,7 @@ async def test_a_cancellation_while_the_last_look_is_given_up_goes_on(monkeypatc
 
     monkeypatch.setattr(guard, "_look", stubborn)
     end = never()
-    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: ""))
+    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: None))
     await asyncio.sleep(0.01)
     end.set_result(0)
     await asyncio.sleep(0.02)

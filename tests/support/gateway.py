@@ -27,7 +27,7 @@ DIALECTS = tuple(PATHS)
 
 def target(provider: Provider, base_url: str, **changes: Any) -> UpstreamTarget:
     """Where a door leads, with the real key of the tests."""
-    settings: dict[str, Any] = {"key_name": "HONED_TEST_KEY", "tries": 3, "retry_s": 30.0, "timeout_s": 5.0, **changes}
+    settings: dict[str, Any] = {"key_name": "HONED_TEST_KEY", "tries": 3, "retry_s": 30.0, "timeout_s": 60.0, **changes}
     return UpstreamTarget(provider, base_url, SecretStr(KEY), **settings)
 
 

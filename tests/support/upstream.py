@@ -42,12 +42,15 @@ StepSource = Step | Callable[[Recorded], Step]
 class Upstream:
     """The server; an async context manager."""
 
-    def __init__(self, steps: Sequence[StepSource] = (Step(),), *, port: int = 0) -> None:
+    def __init__(self, steps: Sequence[StepSource] = (Step(),), *, port: int = 0, at_once: int = 0) -> None:
+        """`at_once`: answer no model request before so many were under way at once."""
         self.steps = list(steps)
         self.requests: list[Recorded] = []
         self.running = 0
         self.most_running = 0
         """Largest number of model requests under way at once."""
+        self._at_once = at_once
+        self._full = asyncio.Event()
         self._used = 0
         self._runner: web.ServerRunner | None = None
         self._port = port
@@ -90,7 +93,10 @@ class Upstream:
             return web.json_response({"error": {"message": f"no such path {request.path}"}}, status=404)
         self.running += 1
         self.most_running = max(self.most_running, self.running)
+        if self.running >= self._at_once:
+            self._full.set()
         try:
+            await self._full.wait()
             return await self._answer(request, dialect, body, self._next(recorded))
         finally:
             self.running -= 1
@@ -104,6 +110,8 @@ class Upstream:
         self, request: web.BaseRequest, dialect: str, body: dict[str, Any], step: Step
     ) -> web.StreamResponse:
         await asyncio.sleep(step.hang_s)
+        if step.hold is not None:
+            await step.hold.wait()
         model = str(body.get("model"))
         if step.status != 200:
             content = step.body if isinstance(step.body, bytes) else json.dumps(step.body).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -48,6 +49,8 @@ class Step:
     """Error object at the head of the stream."""
     hang_s: float = 0.0
     """Before the headers."""
+    hold: asyncio.Event | None = None
+    """Before the headers, until it is set."""
     pause_s: float = 0.0
     """Between events."""
     drop_after: int | None = None

@@ -16,6 +16,7 @@ from sandboxes.gateway.policy import Upstream as Target
 from sandboxes.gateway.usage import Counts
 from tests.support.gateway import DIALECTS, PRICE, PROVIDERS, opened, policy
 from tests.support.upstream import Upstream
+from tests.support.waiting import until
 from tests.support.wire import Step
 
 
@@ -77,7 +78,7 @@ async def test_requests_side_by_side_do_not_overshoot(tmp_path: Path, caps: Caps
 
 async def test_requests_side_by_side_run_together_while_they_fit(tmp_path: Path) -> None:
     async with (
-        Upstream([Step(hang_s=0.05)]) as server,
+        Upstream(at_once=6) as server,
         opened(tmp_path, policy("messages", server.base_url("anthropic"))) as sandbox,
     ):
         answers = await asyncio.gather(*(sandbox.ask("messages") for _ in range(6)))
@@ -100,10 +101,7 @@ async def test_cutting_a_stream_short_is_no_way_around_a_cap(tmp_path: Path) -> 
             async with sandbox.session.post("http://d/v1/responses", json=body, headers=headers) as answer:
                 await answer.content.readany()
                 statuses.append(answer.status)
-            for _ in range(200):
-                if server.running == 0 and sandbox.door.tally().waiting_s == 0:
-                    break
-                await asyncio.sleep(0.01)
+            await until(lambda: server.running == 0 and sandbox.door.tally().waiting_s == 0)
             if answer.status == 400:
                 break
     assert statuses[-1] == 400
@@ -153,15 +151,17 @@ async def test_failed_requests_cost_nothing_but_count_against_the_request_cap() 
 
 
 async def test_silence_is_told_while_it_lasts(tmp_path: Path) -> None:
+    answer = asyncio.Event()
     async with (
-        Upstream([Step(hang_s=0.3)]) as server,
+        Upstream([Step(hold=answer)]) as server,
         opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
     ):
         asked = asyncio.create_task(sandbox.ask("chat"))
-        await asyncio.sleep(0.15)
-        tally = sandbox.door.tally()
-        assert 0.05 < tally.waiting_s < 5
-        assert tally.usage.requests == 0
+        await until(lambda: sandbox.door.tally().waiting_s > 0)
+        told = sandbox.door.tally().waiting_s
+        await until(lambda: sandbox.door.tally().waiting_s > told)
+        assert sandbox.door.tally().usage.requests == 0
+        answer.set()
         assert json.loads((await asked).content)["usage"]
         assert sandbox.door.tally().waiting_s == 0
 

@@ -26,6 +26,7 @@ from sandboxes.gateway.upstream import Waits
 from sandboxes.sandbox import SandboxError
 from tests.support.gateway import KEY, Client, body, opened, policy
 from tests.support.upstream import Upstream
+from tests.support.waiting import until
 from tests.support.wire import Step
 
 POLICY = policy("chat", "http://127.0.0.1:9/v1")
@@ -114,17 +115,24 @@ async def test_after_closing_nothing_gets_in(tmp_path: Path) -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("step", [Step(hang_s=30), Step(pause_s=30)])
+@pytest.mark.parametrize("step", [Step(hang_s=1_000), Step(pause_s=1_000)])
 async def test_closing_cuts_running_requests_and_counts_them(tmp_path: Path, step: Step) -> None:
     async with (
         Upstream([step]) as server,
         opened(tmp_path, policy("messages", server.base_url("anthropic"))) as sandbox,
     ):
-        asked = asyncio.create_task(sandbox.ask("messages", stream=True))
-        while not server.requests:
-            await asyncio.sleep(0.005)
-        await asyncio.sleep(0.05)
-        tally = await asyncio.wait_for(sandbox.door.close(), 5)
+        came = asyncio.Event()
+
+        async def ask() -> None:
+            request, headers = body("messages", stream=True), {"x-api-key": sandbox.door.token}
+            async with sandbox.session.post("http://d/v1/messages", json=request, headers=headers) as answer:
+                await answer.content.readany()
+                came.set()
+                await answer.read()
+
+        asked = asyncio.create_task(ask())
+        await until(lambda: came.is_set() if step.pause_s else server.requests)
+        tally = await sandbox.door.close()
         with pytest.raises(aiohttp.ClientError):
             await asked
         assert tally.usage.input_tokens > 0
@@ -141,9 +149,8 @@ async def test_closing_ends_requests_that_wait_for_their_next_try(tmp_path: Path
         door = policy("chat", server.base_url("openai"))
         async with opened(tmp_path, door, waits=Waits(rng=random.Random(1), sleep=forever)) as sandbox:
             asked = asyncio.create_task(sandbox.ask("chat"))
-            while not server.requests:
-                await asyncio.sleep(0.005)
-            await asyncio.wait_for(sandbox.door.close(), 5)
+            await until(lambda: server.requests)
+            await sandbox.door.close()
             with pytest.raises(aiohttp.ClientError):
                 await asked
 
@@ -228,33 +235,37 @@ async def test_doors_opened_side_by_side_are_not_taken_for_dead(
 
 
 async def test_opening_that_is_cancelled_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    began = threading.Event()
+    began, go_on, made = threading.Event(), threading.Event(), threading.Event()
 
     def slow(sockets: Path) -> Path:
         began.set()
-        time.sleep(0.05)
-        return make_folder(sockets)
+        go_on.wait(60)
+        try:
+            return make_folder(sockets)
+        finally:
+            made.set()
 
     monkeypatch.setattr(listener, "make_folder", slow)
     gateway = ModelGateway(tmp_path)
     opening = asyncio.create_task(gateway.open("a-1", POLICY))
-    await asyncio.to_thread(began.wait, 5)
+    await asyncio.to_thread(began.wait, 60)
     opening.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await opening
-    await asyncio.sleep(0.1)
-    assert list(tmp_path.iterdir()) == []
+    await asyncio.to_thread(made.wait, 60)
+    await until(lambda: list(tmp_path.iterdir()) == [])
     await gateway.close()
 
 
 async def test_closing_that_is_cancelled_revokes_all_the_same(tmp_path: Path) -> None:
     async with (
-        Upstream([Step(hang_s=5)]) as server,
+        Upstream([Step(hang_s=1_000)]) as server,
         opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
     ):
         asked = asyncio.create_task(sandbox.ask("chat"))
-        while not server.requests:
-            await asyncio.sleep(0.01)
+        await until(lambda: server.requests)
         closing = asyncio.create_task(sandbox.door.close())
         await asyncio.sleep(0)
         closing.cancel()

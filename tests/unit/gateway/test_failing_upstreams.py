@@ -16,6 +16,7 @@ from sandboxes.gateway.policy import ProviderFailure, Tally
 from sandboxes.gateway.upstream import Waits
 from tests.support.gateway import DIALECTS, KEY, PROVIDERS, Answer, Sleeps, body, opened, policy, target
 from tests.support.upstream import Upstream
+from tests.support.waiting import until
 from tests.support.wire import Step
 
 F = ProviderFailure
@@ -175,7 +176,7 @@ async def test_plain_http_is_not_spoken_to_an_https_address_and_certificates_are
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_a_silent_provider_is_asked_twice(tmp_path: Path, stream: bool) -> None:
-    answer, tally, server = await ask(tmp_path, "messages", [Step(hang_s=30)], stream=stream, timeout_s=0.1)
+    answer, tally, server = await ask(tmp_path, "messages", [Step(hang_s=30)], stream=stream, timeout_s=0.5)
     assert (answer.status, tally.failures, len(server.requests)) == (410, (F.TIMEOUT,), 2)
 
 
@@ -289,7 +290,7 @@ async def test_the_real_key_never_comes_back(tmp_path: Path) -> None:
 
 
 async def test_only_so_many_requests_go_to_a_provider_at_once(tmp_path: Path) -> None:
-    async with Upstream([Step(hang_s=0.03)]) as server:
+    async with Upstream(at_once=2) as server:
         door = policy("messages", server.base_url("anthropic"))
         async with opened(tmp_path, door, concurrency=2) as sandbox:
             answers = await asyncio.gather(*(sandbox.ask("messages") for _ in range(7)))
@@ -308,8 +309,7 @@ async def test_waiting_between_tries_holds_no_slot(tmp_path: Path) -> None:
         patient = Waits(rng=random.Random(1), sleep=sleep)
         async with opened(tmp_path, door, waits=patient, concurrency=1) as sandbox:
             first = asyncio.create_task(sandbox.ask("chat"))
-            while not server.requests:
-                await asyncio.sleep(0.005)
+            await until(lambda: server.requests)
             other = await sandbox.ask("chat")
             released.set()
             assert "other" in other.text
@@ -325,10 +325,7 @@ async def test_a_client_that_leaves_is_no_failure_of_the_provider(tmp_path: Path
         request = body("messages", stream=True)
         async with sandbox.session.post("http://d/v1/messages", json=request, headers=headers) as answer:
             await answer.content.readany()
-        for _ in range(200):
-            if sandbox.door.tally().usage.requests:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: sandbox.door.tally().usage.requests)
         tally = sandbox.door.tally()
         assert (tally.failures, tally.last_request_failed) == ((), False)
         assert tally.usage.input_tokens == 1000

@@ -19,6 +19,7 @@ from sandboxes.gateway.proxy import ModelGateway
 from sandboxes.gateway.upstream import Waits
 from tests.support.gateway import Client, Sleeps, policy
 from tests.support.upstream import Upstream
+from tests.support.waiting import until
 from tests.support.wire import Step
 
 ASKED = ModelRequest("", (ChatMessage("user", "hello"),))
@@ -67,8 +68,7 @@ async def test_a_request_that_is_cut_off_is_told_with_what_it_may_have_used(tmp_
         door = await gateway.open("attempt-1", policy("messages", server.base_url("anthropic")))
         async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(door.socket))) as session:
             asked = asyncio.create_task(Client(door, session).ask("messages"))
-            while not server.requests:
-                await asyncio.sleep(0.005)
+            await until(lambda: server.requests)
             await gateway.close()
             with pytest.raises(aiohttp.ClientError):
                 await asked

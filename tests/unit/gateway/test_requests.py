@@ -25,6 +25,7 @@ from sandboxes.gateway.requests import read_json
 from tests.support.gateway import DIALECTS, KEY, PATHS, PROVIDERS, Answer, Client, body, opened, policy
 from tests.support.streams import to_the_end
 from tests.support.upstream import Upstream
+from tests.support.waiting import PATIENCE_S, until
 from tests.support.wire import Step
 
 FINAL = {"openai": 400, "anthropic": 410}
@@ -242,8 +243,7 @@ async def test_a_body_is_not_held_twice_while_it_is_relayed(tmp_path: Path) -> N
             opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox,
         ):
             asked = asyncio.create_task(sandbox.ask("chat"))
-            while not server.requests:
-                await asyncio.sleep(0.01)
+            await until(lambda: server.requests)
             assert [ref() for ref in alive] == [None]
             assert (await asked).status == 200
 
@@ -323,11 +323,11 @@ async def test_many_connections_do_not_use_up_ours(tmp_path: Path) -> None:
 
 
 async def _until_served(sandbox: Client) -> None:
-    for _ in range(100):
-        try:
-            assert (await sandbox.ask("chat")).status == 200
-        except OSError:
-            await asyncio.sleep(0.01)
-        else:
-            return
-    pytest.fail("the door did not open again")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                assert (await sandbox.ask("chat")).status == 200
+            except OSError:
+                await asyncio.sleep(0.01)
+            else:
+                return

@@ -52,6 +52,11 @@ _ROUTES = {
 }
 
 
+def shown(text: str, most: int) -> str:
+    """Of a sandbox's text what may stand in messages, journals and on terminals: printable, and bounded."""
+    return "".join(char if char.isprintable() else "?" for char in text[:most])
+
+
 def route(method: str, path: str) -> Dialect | None:
     """The dialect of a request line (path without query), with or without `/v1`; None if it leads nowhere."""
     return _ROUTES.get(path.removeprefix("/v1")) if method == "POST" else None

@@ -1,8 +1,9 @@
 """One door's book: what was admitted, what it cost, what was refused, what failed.
 
-Caps are exact to one request, also when requests run side by side: a request is admitted at once while its reserve
-(input by size, output as declared) still fits; else it waits for the running ones to settle; it is refused only when
-what was really used has reached the cap. So a cap is overshot by one request at most, and nothing is refused early.
+Caps are exact to one request, also when requests run side by side: a request is admitted at once while the most that
+it can cost (input of its size, output as declared) still fits; else it waits for the running ones to settle, and goes
+alone. It is refused only when what was really used has reached the cap. So a cap is overshot by one request at most,
+and nothing is refused early.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sandboxes.gateway.dialects import Refusal
 from sandboxes.gateway.policy import DoorPolicy, ProviderFailure, Tally, Usage
+from sandboxes.gateway.usage import HOURLY
 
 if TYPE_CHECKING:
     from sandboxes.gateway.usage import Counts
@@ -44,11 +46,11 @@ class Ticket:
 
     reserve: Reserve
     heard: float
-    """Monotonic time when the provider last sent something for it, at first when it was admitted."""
+    """Monotonic time when the provider last told something for it, at first when it was admitted."""
 
-    def hear(self) -> None:
-        """Note that the provider sent something."""
-        self.heard = time.monotonic()
+    def hear(self, told: float) -> None:
+        """Note when the provider told something: a sign of life alone does not count."""
+        self.heard = max(self.heard, told)
 
 
 class Ledger:
@@ -59,6 +61,8 @@ class Ledger:
         self._running: list[Ticket] = []
         self._settled = asyncio.Condition()
         self._admitted = 0
+        self.refused = 0
+        """Refusals so far, also those that are no longer noted."""
         self._tally = Tally()
 
     @property
@@ -93,6 +97,7 @@ class Ledger:
 
     def refuse(self, what: str) -> None:
         """Note a refusal."""
+        self.refused += 1
         known = self._tally.refusals
         if len(known) >= NOTES and (what in known or not what.startswith("cap:")):
             return
@@ -139,5 +144,6 @@ class Ledger:
         if caps.usd is None or used.usd is None or self._policy.price is None:
             return True
         price = self._policy.price
-        usd = sum(each.input * price.input + each.output * price.output for each in reserves) / 1_000_000
+        dearest = max(price.input, price.written * HOURLY)
+        usd = sum(each.input * dearest + each.output * price.output for each in reserves) / 1_000_000
         return used.usd + usd <= caps.usd

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from sandboxes.gateway.connection import DoorServer
 from sandboxes.sandbox import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from sandboxes.gateway.connection import Malformed
 
     Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -34,7 +37,7 @@ _PREFIX = "door-"
 class Listener:
     """Serves a handler on a fresh socket."""
 
-    def __init__(self, folder: Path, server: asyncio.Server, web_server: web.Server, tasks: set[asyncio.Task[object]]):
+    def __init__(self, folder: Path, server: asyncio.Server, web_server: DoorServer, tasks: set[asyncio.Task[object]]):
         self.socket = folder / SOCKET_NAME
         self._folder = folder
         self._server = server
@@ -42,8 +45,11 @@ class Listener:
         self._tasks = tasks
 
     @classmethod
-    async def start(cls, sockets: Path, handler: Handler) -> Listener:
-        """Make the folder and listen; raises `SandboxError` if the system does not let us."""
+    async def start(cls, sockets: Path, handler: Handler, malformed: Malformed) -> Listener:
+        """Make the folder and listen; raises `SandboxError` if the system does not let us.
+
+        `malformed` is told what was wrong with a request that is no HTTP, and gives the answer.
+        """
         tasks: set[asyncio.Task[object]] = set()
 
         async def tracked(request: web.BaseRequest) -> web.StreamResponse:
@@ -53,14 +59,12 @@ class Listener:
             task.add_done_callback(tasks.discard)
             return await handler(request)
 
-        web_server = web.Server(
-            tracked, auto_decompress=False, access_log=None, max_field_size=65536, lingering_time=1.0
-        )
+        web_server = DoorServer(tracked, malformed, most=CONNECTIONS, auto_decompress=False, lingering_time=1.0)
         folder = None
         try:
             folder = await asyncio.to_thread(make_folder, sockets)
             path = folder / SOCKET_NAME
-            server = await asyncio.get_running_loop().create_unix_server(_bounded(web_server), str(path))
+            server = await asyncio.get_running_loop().create_unix_server(web_server.protocol, str(path))
             await asyncio.to_thread(path.chmod, 0o666)
         except OSError as error:
             if folder is not None:
@@ -68,9 +72,13 @@ class Listener:
             raise SandboxError(f"cannot open a gateway socket under {sockets}: {error.strerror or error}") from error
         return cls(folder, server, web_server, tasks)
 
-    async def close(self) -> None:
-        """Stop listening, cancel running requests and wait for them, drop connections, remove the folder."""
+    async def close(self) -> int:
+        """Stop listening, cancel running requests and wait for them, drop connections, remove the folder.
+
+        Returns how many requests were running.
+        """
         self._server.close()
+        running = len(self._tasks)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -79,6 +87,7 @@ class Listener:
         # Not zero: that means no limit to aiohttp.
         await self._web.shutdown(0.05)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        return running
 
 
 def make_folder(sockets: Path) -> Path:
@@ -120,17 +129,3 @@ def _listening(path: Path) -> bool:
         except OSError:
             return True  # cannot tell: leave it alone
     return True
-
-
-class _Turned(asyncio.Protocol):
-    """What a connection beyond the bound gets: nothing."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
-
-
-def _bounded(server: web.Server) -> Callable[[], asyncio.BaseProtocol]:
-    def protocol() -> asyncio.BaseProtocol:
-        return server() if len(server.connections) < CONNECTIONS else _Turned()
-
-    return protocol

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from sandboxes.gateway.meter import StreamMeter, whole_counts
 from sandboxes.gateway.policy import ProviderFailure
+from sandboxes.gateway.requests import too_many_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from sandboxes.gateway.dialects import Dialect
     from sandboxes.gateway.usage import Counts
 
-WHOLE_BYTES = 64 * 1024 * 1024
+WHOLE_BYTES = 32 * 1024 * 1024
+STREAM_BYTES = 256 * 1024 * 1024
 HELD_BYTES = 256 * 1024
+ALIVE_S = 900.0
+"""How long a provider may send signs of life alone, as some do while their model thinks."""
 
 
 class Broken(Exception):  # noqa: N818 - named for what happened
@@ -40,6 +45,9 @@ class Live:
         self.meter = StreamMeter(dialect) if self.streaming else None
         self.received = 0
         """Bytes read of the answer."""
+        self.told = time.monotonic()
+        """When it last told something: more than a sign of life."""
+        self._telling = 0
         self._response = response
         self._dialect = dialect
         self._idle_s = idle_s
@@ -91,15 +99,28 @@ class Live:
             raise Broken(ProviderFailure.CUT_STREAM) from None
         self.received += len(chunk)
         if chunk and self.meter is not None:
-            self.meter.feed(chunk)
+            self._watch(self.meter, chunk)
         return chunk or None
+
+    def _watch(self, meter: StreamMeter, chunk: bytes) -> None:
+        meter.feed(chunk)
+        now = time.monotonic()
+        if meter.telling > self._telling:
+            self._telling, self.told = meter.telling, now
+        if now - self.told > ALIVE_S:
+            raise Broken(ProviderFailure.TIMEOUT, f"nothing but signs of life for {ALIVE_S:g} s")
+        if self.received > STREAM_BYTES:
+            raise Broken(ProviderFailure.BAD_REPLY, f"larger than {STREAM_BYTES // 1024**2} MiB")
 
     async def _read_whole(self) -> None:
         while (chunk := await self._next()) is not None:
             self._held.append(chunk)
             if self.received > WHOLE_BYTES:
-                raise Broken(ProviderFailure.BAD_REPLY, "larger than 64 MiB")
+                raise Broken(ProviderFailure.BAD_REPLY, f"larger than {WHOLE_BYTES // 1024**2} MiB")
+        whole = b"".join(self._held)
+        if too_many_parts(whole):
+            raise Broken(ProviderFailure.BAD_REPLY, "of too many parts")
         try:
-            self._body = json.loads(b"".join(self._held))
+            self._body = json.loads(whole)
         except (ValueError, RecursionError):
             raise Broken(ProviderFailure.BAD_REPLY, "not JSON") from None

@@ -12,6 +12,7 @@ from typing import Any
 
 from sandboxes.gateway.dialects import Dialect
 from sandboxes.gateway.failures import ErrorBody, error_body
+from sandboxes.gateway.requests import too_many_parts
 from sandboxes.gateway.sse import SseEvent, SseReader
 from sandboxes.gateway.usage import AnthropicCounts, Counts, anthropic_counts, estimated_tokens, openai_counts
 
@@ -40,6 +41,8 @@ class StreamMeter:
         self._closed_count = False
         self.substantial = False
         """True once something was seen that a client may act on: before that, a failed try can be repeated unseen."""
+        self.telling = 0
+        """Events so far that are more than a sign of life."""
         self.finished = False
         """True once the dialect's own last event was seen."""
         self.error: ErrorBody | None = None
@@ -53,11 +56,12 @@ class StreamMeter:
     def counts(self) -> tuple[Counts | None, bool]:
         """Counts so far, and whether they are the provider's final word."""
         if self._dialect.provider == "anthropic":
-            return self._anthropic.counts(), self._closed_count
+            return self._anthropic.counts(), self._closed_count and self._anthropic.believable
         return self._openai, self._openai is not None
 
     def _see(self, event: SseEvent) -> None:
         self.substantial = self.substantial or event.name not in _PREAMBLE
+        self.telling += event.name != "ping"
         if event.data.strip() == b"[DONE]":
             self.finished = True
             return
@@ -98,8 +102,7 @@ class StreamMeter:
         if kind == "message_start" and isinstance(body.get("message"), dict):
             self._anthropic.update(body["message"].get("usage"))
         elif kind == "message_delta":
-            self._anthropic.update(body.get("usage"))
-            self._closed_count = True
+            self._closed_count = self._anthropic.update(body.get("usage")) or self._closed_count
         elif kind == "message_stop":
             self.finished = True
 
@@ -121,6 +124,8 @@ def settle(counts: Counts | None, *, final: bool, sent: int, received: int) -> C
 
 
 def _object(data: bytes) -> dict[str, Any]:
+    if too_many_parts(data):
+        return {}
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):

@@ -11,6 +11,8 @@ from typing import Literal
 
 from pydantic import SecretStr
 
+from sandboxes.gateway.keys import KeyRenewal
+
 Provider = Literal["openai", "anthropic"]
 """The wire protocols spoken: OpenAI (Responses, Chat Completions) or Anthropic (Messages)."""
 
@@ -67,11 +69,26 @@ class Upstream:
     `https://api.anthropic.com`."""
     api_key: SecretStr
     key_name: str = ""
-    """The environment variable the key came from: named in errors, never its value."""
+    """Where the key came from, such as an environment variable: named in errors, never its value."""
     timeout_s: float = 600.0
     retry_s: float = 60.0
     """Total time spent waiting between tries of one request."""
     tries: int = 5
+    renewal: KeyRenewal | None = field(default=None, compare=False)
+    """Gets another key where the provider refuses this one; None: there is none to get."""
+
+    @property
+    def key(self) -> str:
+        """The key to send now; empty for servers that need none."""
+        newest = self.api_key if self.renewal is None else self.renewal.current(self.api_key)
+        return newest.get_secret_value().strip()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that may have been sent, to be masked in what comes back."""
+        earlier = () if self.renewal is None else self.renewal.seen
+        texts = (key.get_secret_value().strip() for key in (self.api_key, *earlier))
+        return tuple(dict.fromkeys(filter(None, texts)))
 
 
 @dataclass(frozen=True)
@@ -148,7 +165,7 @@ class DoorPolicy:
     caps: Caps = field(default_factory=Caps)
     price: Price | None = None
     provider_tools: frozenset[str] = frozenset()
-    """Provider-side tool types that the task grants (`web_search`, …); all others are removed from requests."""
+    """Provider-side tool types that the task grants (`web_search`, …); a request with another one is refused."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +177,7 @@ class Tally:
     refusals: tuple[str, ...] = ()
     """Policy refusals in order: `cap: requests`, `model: gpt-x`, `path: /v1/files`, …"""
     removed_tools: tuple[str, ...] = ()
+    """What was taken out of requests, each once: `field: user`, `reference: image_url`."""
     failures: tuple[ProviderFailure, ...] = ()
     """Upstream failures that were passed on to the sandbox (after our retries), in order."""
     last_failure: str = ""

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import aiohttp
 import structlog
 
+from sandboxes.gateway.buffers import AllBuffers
 from sandboxes.gateway.door import ModelDoor
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.heard import Heard, unheard
 from sandboxes.gateway.listener import remove_dead
 from sandboxes.gateway.tls import trusted
+from sandboxes.gateway.tokens import Tokens
 from sandboxes.gateway.upstream import UpstreamClient, Waits
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class ModelGateway:
         self._starting = asyncio.Lock()
         self._clients: dict[tuple[str, str], UpstreamClient] = {}
         self._doors: set[_Door] = set()
+        self._buffers = AllBuffers()
+        self._tokens = Tokens()
 
     async def open(self, attempt_id: str, policy: DoorPolicy) -> ModelDoor:
         """A new door for one attempt; raises `SandboxError` if its socket cannot be made."""
@@ -58,7 +62,15 @@ class ModelGateway:
                 if dead:
                     log.info("removed dead gateway sockets", doors=dead)
                 self._session = self._connect()
-        door = _Door(attempt_id, policy, self._client(policy), self._heard, self._doors)
+        door = _Door(
+            attempt_id,
+            policy,
+            self._client(policy),
+            self._heard,
+            doors=self._doors,
+            buffers=self._buffers,
+            tokens=self._tokens,
+        )
         self._doors.add(door)
         try:
             await door.listen(self._sockets)
@@ -95,9 +107,17 @@ class _Door(ModelDoor):
     """A door that takes itself off the gateway's list."""
 
     def __init__(
-        self, attempt_id: str, policy: DoorPolicy, client: UpstreamClient, heard: Heard, doors: set[_Door]
+        self,
+        attempt_id: str,
+        policy: DoorPolicy,
+        client: UpstreamClient,
+        heard: Heard,
+        *,
+        doors: set[_Door],
+        buffers: AllBuffers,
+        tokens: Tokens,
     ) -> None:
-        super().__init__(attempt_id, policy, client, heard)
+        super().__init__(attempt_id, policy, client, heard, buffers=buffers, tokens=tokens)
         self._doors = doors
 
     async def close(self) -> Tally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from sandboxes.gateway.dialects import Dialect, error_json, final_status
+from sandboxes.gateway.dialects import NO_RETRY, Dialect, error_json, final_status, shown
 from sandboxes.gateway.failures import classify_error, failure_line
 from sandboxes.gateway.headers import downstream_headers, upstream_headers
 from sandboxes.gateway.ledger import Ledger, Reserve, Ticket
@@ -17,14 +17,15 @@ from sandboxes.gateway.live import Broken, Live
 from sandboxes.gateway.meter import settle
 from sandboxes.gateway.policy import DoorPolicy, ProviderFailure, Upstream, Usage
 from sandboxes.gateway.scrub import KeyScrubber, scrubbed
+from sandboxes.gateway.told import told_error
 from sandboxes.gateway.upstream import Call, UpstreamClient, UpstreamFailed
-from sandboxes.gateway.usage import Counts, estimated_tokens
+from sandboxes.gateway.usage import Counts, estimated_tokens, most_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
-DEFAULT_OUTPUT = 32_000
-"""Output tokens reserved where a request declares no bound."""
+DEFAULT_OUTPUT = 128_000
+"""Output tokens reserved where a request declares no bound: the most that models write."""
 _MOST = 1_000_000_000
 """Of what a request declares: larger numbers only break the arithmetic."""
 SLOW_CLIENT_S = 60.0
@@ -43,6 +44,8 @@ class Note:
     usage: Usage = field(default_factory=Usage)
     estimated: bool = False
     retries: int = 0
+    provider_request: str = ""
+    """The provider's own name of it, for a person who asks them about it; the sandbox is not told."""
 
 
 class Relay:
@@ -67,7 +70,7 @@ class Relay:
         try:
             async with self._client.exchange(call, partial(self._retried, note)) as live:
                 answered = True
-                ticket.hear()
+                ticket.hear(live.told)
                 try:
                     return await self._pass_on(request, live, note, ticket)
                 finally:
@@ -85,12 +88,13 @@ class Relay:
     async def _pass_on(self, request: web.BaseRequest, live: Live, note: Note, ticket: Ticket) -> web.StreamResponse:
         response = web.StreamResponse(status=live.status, headers=downstream_headers(live.headers))
         note.status = live.status
+        note.provider_request = _request_id(live.headers)
         try:
             await response.prepare(request)
             async for chunk in _masked(live, self._policy.upstream):
                 async with asyncio.timeout(SLOW_CLIENT_S):
                     await response.write(chunk)
-                ticket.hear()
+                ticket.hear(live.told)
             await response.write_eof()
         except Broken as broken:
             line = failure_line(self._policy.upstream, broken.kind, detail=broken.detail)
@@ -118,18 +122,21 @@ class Relay:
         self._ledger.retried(kind, lost_s)
 
 
-def failed_answer(upstream: Upstream, failure: UpstreamFailed) -> web.Response:
+def failed_answer(upstream: Upstream, failure: UpstreamFailed, note: Note) -> web.Response:
     """What the sandbox is told when the provider did not answer: never anything its CLI would try again.
 
     A provider's own words about the request itself are kept, because CLIs act on them (a context that is too long).
+    Of all else it learns the kind alone: no address, no name of a key, no word of the provider's.
     """
     headers = {"x-should-retry": "false"}
     own_words = failure.kind in _AS_IT_IS and failure.body
     if own_words and (upstream.provider == "openai" or failure.status in {400, 413}):
         status = 400 if upstream.provider == "openai" else failure.status or 400
-        return web.Response(body=failure.body, status=status, content_type="application/json", headers=headers)
+        return web.json_response(told_error(failure.body, upstream), status=status, headers=headers)
     status = final_status(upstream.provider)
-    body = error_json(upstream.provider, failure.line, code=failure.kind.value, status=status)
+    what = failure.kind.value.replace("_", " ")
+    line = f"the model provider failed ({what}, {note.retries + 1} tries): honed knows; {NO_RETRY}"
+    body = error_json(upstream.provider, line, code=failure.kind.value, status=status)
     return web.json_response(body, status=status, headers=headers)
 
 
@@ -144,15 +151,19 @@ async def _masked(live: Live, upstream: Upstream) -> AsyncIterator[bytes]:
         yield rest
 
 
-def reserve_for(dialect: Dialect, body: dict[str, Any], size: int) -> Reserve:
-    """What a request of so many bytes may cost: input by its size, output as it declares."""
+def reserve_for(dialect: Dialect, body: dict[str, Any], payload: bytes) -> Reserve:
+    """The most that a request may cost: input by its size, output as it declares."""
     if dialect is Dialect.COUNT_TOKENS:
         return Reserve(0, 0)
     declared = [body.get(key) for key in ("max_output_tokens", "max_completion_tokens", "max_tokens")]
     bounds = [min(value, _MOST) for value in declared if isinstance(value, int) and value > 0]
     choices = body.get("n")
     times = min(choices, _MOST) if isinstance(choices, int) and choices > 1 else 1
-    return Reserve(estimated_tokens(size), min(bounds, default=DEFAULT_OUTPUT) * times)
+    return Reserve(most_tokens(payload), max(bounds, default=DEFAULT_OUTPUT) * times)
+
+
+def _request_id(headers: Mapping[str, str]) -> str:
+    return shown(headers.get("x-request-id") or headers.get("request-id") or "", 100)
 
 
 def _cut(request: web.BaseRequest) -> None:

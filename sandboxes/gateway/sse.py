@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-EVENT_BYTES = 32 * 1024 * 1024
+EVENT_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)

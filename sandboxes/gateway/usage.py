@@ -1,7 +1,8 @@
 """Token counts as each dialect writes them, normalised: input includes cached tokens, output includes reasoning.
 
 Writing to Anthropic's cache costs more than plain input (1.25 times for five minutes, twice for an hour); what is
-written is part of the input, and its surcharge enters the money alone.
+written is part of the input, and its surcharge enters the money alone. A count that can be none (negative, a fraction,
+beyond all bounds, no input at all) is no count: such an answer is charged by its size.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from sandboxes.gateway.policy import Price, Usage, priced
 
-_HOUR = 1.6
+HOURLY = 1.6
 """What writing for an hour costs, in terms of writing for five minutes: twice the input to 1.25 times."""
 
 
@@ -32,23 +33,21 @@ class Counts:
         usage = priced(Usage(1, self.input, min(self.cached, self.input), self.output, None), price)
         if price is None or usage.usd is None:
             return usage
-        surcharge = self.written * (price.written - price.input) + self.hourly * (_HOUR - 1) * price.written
+        surcharge = self.written * (price.written - price.input) + self.hourly * (HOURLY - 1) * price.written
         return replace(usage, usd=usage.usd + surcharge / 1_000_000)
 
 
 def openai_counts(usage: Any) -> Counts | None:
-    """From a Responses or Chat Completions `usage` object; None if it is none."""
+    """From a Responses or Chat Completions `usage` object; None if it is none that can be believed."""
     if not isinstance(usage, dict):
         return None
-    if not {"input_tokens", "prompt_tokens", "output_tokens", "completion_tokens"} & usage.keys():
+    sent = _count(usage.get("input_tokens", usage.get("prompt_tokens")))
+    output = _count(usage.get("output_tokens", usage.get("completion_tokens")))
+    if not sent or output is None:
         return None
     details = usage.get("input_tokens_details") or usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return Counts(
-        _count(usage.get("input_tokens", usage.get("prompt_tokens"))),
-        _count(cached),
-        _count(usage.get("output_tokens", usage.get("completion_tokens"))),
-    )
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Counts(sent, min(cached or 0, sent), output)
 
 
 class AnthropicCounts:
@@ -57,15 +56,27 @@ class AnthropicCounts:
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
         self._hourly = 0
+        self._unbelievable = False
 
-    def update(self, usage: Any) -> None:
-        """Take in one `usage` object."""
+    def update(self, usage: Any) -> bool:
+        """Take in one `usage` object; whether it told how much the model has written so far."""
+        if not isinstance(usage, dict):
+            return False
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"):
-            if isinstance(usage, dict) and usage.get(name) is not None:
-                self._seen[name] = _count(usage[name])
-        written = usage.get("cache_creation") if isinstance(usage, dict) else None
+            if usage.get(name) is not None:
+                count = _count(usage[name])
+                self._unbelievable = self._unbelievable or count is None
+                self._seen[name] = count or 0
+        written = usage.get("cache_creation")
         if isinstance(written, dict):
-            self._hourly = _count(written.get("ephemeral_1h_input_tokens"))
+            self._hourly = _count(written.get("ephemeral_1h_input_tokens")) or 0
+        return usage.get("output_tokens") is not None
+
+    @property
+    def believable(self) -> bool:
+        """Whether all that was told can be."""
+        known = self.counts()
+        return not self._unbelievable and known is not None and known.input > 0
 
     def counts(self) -> Counts | None:
         """What is known so far; None if nothing is."""
@@ -83,10 +94,10 @@ class AnthropicCounts:
 
 
 def anthropic_counts(usage: Any) -> Counts | None:
-    """From a whole Messages `usage` object; None if it is none."""
+    """From a whole Messages `usage` object; None if it is none that can be believed."""
     whole = AnthropicCounts()
-    whole.update(usage)
-    return whole.counts()
+    told = whole.update(usage)
+    return whole.counts() if told and whole.believable else None
 
 
 def estimated_tokens(size: int) -> int:
@@ -94,5 +105,23 @@ def estimated_tokens(size: int) -> int:
     return -(-size // 4)
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def most_tokens(payload: bytes) -> int:
+    """The most input tokens that a request's compact JSON can be: a byte each, and what images and documents hide."""
+    images = sum(map(payload.count, (b'"type":"image', b'"type":"input_image', b'"image_url":{')))
+    documents = sum(map(payload.count, (b'"type":"document', b'"type":"input_file', b'"type":"file')))
+    return len(payload) + _FRAME + images * _IMAGE + documents * _DOCUMENT
+
+
+_FRAME = 2_000
+"""What a provider adds to a request by itself, such as its instructions for tools."""
+_IMAGE = 10_000
+_DOCUMENT = 600_000
+"""As many pages as a provider takes."""
+_MOST = 1_000_000_000
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value <= _MOST else None

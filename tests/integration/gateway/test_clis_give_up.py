@@ -25,7 +25,8 @@ pytestmark = [pytest.mark.clis]
 F = ProviderFailure
 CODEX = """exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m {model}
  -c model_provider=p -c model_providers.p={{name="p",base_url="{url}/v1",env_key="DUMMY",wire_api="responses"}}
- -c analytics.enabled=false --disable plugins -c skills.bundled.enabled=false go"""
+ -c analytics.enabled=false --disable plugins -c skills.bundled.enabled=false
+ -c web_search="disabled" go"""
 CLAUDE = """-p go --output-format stream-json --verbose --dangerously-skip-permissions --model {model}
  --tools Bash --strict-mcp-config"""
 TOOLS = {
@@ -118,7 +119,7 @@ async def test_success_is_counted_and_nothing_the_cli_sends_is_removed(cli: CliN
     assert "all done" in out
     assert (tally.usage.requests, tally.usage.tokens) == (2, 2100)
     assert tally.refusals == tally.failures == ()
-    assert set(tally.removed_tools) <= {"web_search"}
+    assert tally.removed_tools == ()
     assert REAL_KEY not in out
 
 

@@ -1,4 +1,4 @@
-"""By which the provider would act on the agent's behalf is taken out; what the client itself does stays."""
+"""By which the provider would act on the agent's behalf is refused or taken out; what the client does itself stays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandboxes.gateway.cleaning import clean
-from sandboxes.gateway.dialects import Dialect
+from sandboxes.gateway.dialects import Dialect, Refusal
 from tests.support.gateway import body
 
 CODEX_TOOLS: list[dict[str, Any]] = [
@@ -71,79 +71,92 @@ def test_what_the_real_clis_send_stays_as_it_is() -> None:
     assert request == {**body("messages"), **claude}
 
 
+def refused(dialect: Dialect, granted: frozenset[str] = frozenset(), /, **more: Any) -> str:
+    with pytest.raises(Refusal, match=r"^honed policy: ") as raised:
+        cleaned(dialect, granted, **more)
+    return raised.value.what
+
+
 @pytest.mark.parametrize("kind", PROVIDER_TOOLS)
-def test_provider_side_tools_go_and_are_named(kind: str) -> None:
-    request, removed = cleaned(Dialect.RESPONSES, tools=[{"type": kind, "server_url": "https://x"}, CODEX_TOOLS[0]])
-    assert removed == [kind]
-    assert request["tools"] == [CODEX_TOOLS[0]]
+def test_provider_side_tools_are_refused_and_named(kind: str) -> None:
+    assert (
+        refused(Dialect.RESPONSES, tools=[CODEX_TOOLS[0], {"type": kind, "server_url": "https://x"}]) == f"tool: {kind}"
+    )
 
 
 @pytest.mark.parametrize(
     "kind", ["web_search_20250305", "code_execution_20260521", "web_fetch_20260318", "mcp_toolset"]
 )
-def test_anthropic_server_tools_go(kind: str) -> None:
-    tools = [{"type": kind, "name": "w"}, {"name": "Bash"}]
-    request, removed = cleaned(Dialect.MESSAGES, tools=tools, tool_choice={"type": "tool", "name": "Bash"})
-    assert (request["tools"], removed) == ([{"name": "Bash"}], [kind])
-    assert request["tool_choice"] == {"type": "tool", "name": "Bash"}
+def test_anthropic_server_tools_are_refused(kind: str) -> None:
+    assert refused(Dialect.MESSAGES, tools=[{"name": "Bash"}, {"type": kind, "name": "w"}]) == f"tool: {kind}"
 
 
 def test_a_grant_lets_its_type_through_alone() -> None:
-    tools = [{"type": "web_search"}, {"type": "mcp"}]
+    tools = [{"type": "web_search"}]
     request, removed = cleaned(Dialect.RESPONSES, frozenset({"web_search"}), tools=tools)
-    assert (request["tools"], removed) == ([{"type": "web_search"}], ["mcp"])
-
-
-def test_tools_inside_namespaces_and_inside_the_conversation_are_looked_at() -> None:
-    hidden = {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}, {"type": "mcp"}]}
-    items = [
-        {"type": "additional_tools", "role": "developer", "tools": [hidden, {"type": "web_search"}]},
-        {"type": "tool_search_output", "tools": [{"type": "code_interpreter"}]},
-    ]
-    request, removed = cleaned(Dialect.RESPONSES, input=items)
-    assert removed == ["mcp", "web_search", "code_interpreter"]
-    assert request["input"][0]["tools"] == [
-        {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}]}
-    ]
-    assert request["input"][1]["tools"] == []
-
-
-def test_no_choice_is_left_without_tools() -> None:
-    request, _ = cleaned(Dialect.RESPONSES, tools=[{"type": "mcp"}], tool_choice="required")
-    assert not {"tools", "tool_choice"} & request.keys()
-    choice = {"type": "web_search"}
-    request, _ = cleaned(Dialect.RESPONSES, tools=[choice, CODEX_TOOLS[0]], tool_choice=choice)
-    assert "tool_choice" not in request
-
-
-@pytest.mark.parametrize("tools", ["x", {"type": "mcp"}, [None, "mcp", 3, {"type": ["function"]}]])
-def test_malformed_tools_do_not_pass(tools: Any) -> None:
-    request, _ = cleaned(Dialect.RESPONSES, tools=tools)
-    assert request.get("tools", []) == []
+    assert (request["tools"], removed) == (tools, [])
+    assert refused(Dialect.RESPONSES, frozenset({"web_search"}), tools=[*tools, {"type": "mcp"}]) == "tool: mcp"
 
 
 @pytest.mark.parametrize(
-    ("dialect", "key"),
+    "item",
     [
-        (Dialect.RESPONSES, "background"),
-        (Dialect.RESPONSES, "previous_response_id"),
-        (Dialect.RESPONSES, "conversation"),
-        (Dialect.RESPONSES, "prompt"),
-        (Dialect.RESPONSES, "service_tier"),
-        (Dialect.CHAT, "web_search_options"),
-        (Dialect.CHAT, "plugins"),
-        (Dialect.CHAT, "service_tier"),
-        (Dialect.MESSAGES, "mcp_servers"),
-        (Dialect.MESSAGES, "container"),
-        (Dialect.MESSAGES, "fallbacks"),
-        (Dialect.MESSAGES, "speed"),
-        (Dialect.COUNT_TOKENS, "mcp_servers"),
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "web_search"}]},
+        {"type": "tool_search_output", "tools": [{"type": "namespace", "tools": [{"type": "web_search"}]}]},
     ],
 )
-def test_fields_that_reach_beyond_the_request_go(dialect: Dialect, key: str) -> None:
-    request, removed = cleaned(dialect, **{key: "x"})
+def test_tools_inside_namespaces_and_inside_the_conversation_are_looked_at(item: dict[str, Any]) -> None:
+    assert refused(Dialect.RESPONSES, input=[item]) == "tool: web_search"
+    inner = {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}, {"type": "web_search"}]}
+    assert refused(Dialect.RESPONSES, tools=[inner]) == "tool: web_search"
+
+
+@pytest.mark.parametrize("tools", ["x", {"type": "mcp"}, [None], ["mcp"], [3]])
+def test_malformed_tools_do_not_pass(tools: Any) -> None:
+    assert refused(Dialect.RESPONSES, tools=tools) == "tool: malformed"
+    assert refused(Dialect.RESPONSES, tools=[{"type": ["function"]}]) == "tool: ['function']"
+
+
+BEYOND = [
+    (Dialect.RESPONSES, "background"),
+    (Dialect.RESPONSES, "previous_response_id"),
+    (Dialect.RESPONSES, "conversation"),
+    (Dialect.RESPONSES, "prompt"),
+    (Dialect.RESPONSES, "service_tier"),
+    (Dialect.CHAT, "web_search_options"),
+    (Dialect.CHAT, "plugins"),
+    (Dialect.CHAT, "models"),
+    (Dialect.CHAT, "service_tier"),
+    (Dialect.MESSAGES, "mcp_servers"),
+    (Dialect.MESSAGES, "container"),
+    (Dialect.MESSAGES, "fallbacks"),
+    (Dialect.MESSAGES, "speed"),
+    (Dialect.COUNT_TOKENS, "mcp_servers"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "key"), BEYOND)
+def test_fields_that_reach_beyond_the_request_are_refused(dialect: Dialect, key: str) -> None:
+    assert refused(dialect, **{key: "x"}) == f"field: {key}"
+    request, removed = cleaned(dialect, **{key: None})
     assert key not in request
-    assert f"field: {key}" in removed
+    assert removed == [f"field: {key}"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "key", "value"),
+    [
+        (Dialect.RESPONSES, "background", False),
+        (Dialect.RESPONSES, "service_tier", "auto"),
+        (Dialect.MESSAGES, "service_tier", "standard_only"),
+        (Dialect.CHAT, "modalities", ["audio"]),
+        (Dialect.CHAT, "no\nsuch\ud800", 1),
+    ],
+)
+def test_fields_that_ask_for_nothing_special_go(dialect: Dialect, key: str, value: Any) -> None:
+    request, removed = cleaned(dialect, **{key: value})
+    assert key not in request
+    assert removed == [f"field: {key}" if key.isprintable() else "field: no?such?"]
 
 
 def test_nothing_is_stored_at_the_provider() -> None:

@@ -101,7 +101,9 @@ async def test_what_a_provider_says_about_the_request_itself_is_passed_on(tmp_pa
         said = error(dialect, message, "invalid_request_error")
         answer, tally, _ = await ask(tmp_path, dialect, [Step(status=400, body=said)])
         assert answer.status == 400
-        assert json.loads(answer.content) == said
+        told = json.loads(answer.content)
+        assert said["error"].items() <= told["error"].items()
+        assert told.get("type") == said.get("type")
         assert tally.failures == (kind,)
 
 

@@ -135,11 +135,27 @@ def test_what_is_no_usage_is_none(usage: Any) -> None:
     assert whole_counts(Dialect.MESSAGES, usage) is None
 
 
-@pytest.mark.parametrize("bad", [None, -5, True, "9", 2.5, {}])
-def test_odd_numbers_count_nothing(bad: Any) -> None:
-    assert openai_counts({"input_tokens": bad, "output_tokens": 4, "input_tokens_details": [bad]}) == Counts(0, 0, 4)
-    counts = anthropic_counts({"input_tokens": bad, "output_tokens": 4})
-    assert counts == Counts(0, 0, 4)
+@pytest.mark.parametrize("bad", [None, 0, -5, True, "9", 2.5, {}, 10**10, float("nan"), float("inf")])
+def test_counts_that_cannot_be_are_none(bad: Any) -> None:
+    assert openai_counts({"input_tokens": bad, "output_tokens": 4}) is None
+    assert anthropic_counts({"input_tokens": bad, "output_tokens": 4}) is None
+    if bad != 0:
+        assert openai_counts({"input_tokens": 4, "output_tokens": bad}) is None
+        assert anthropic_counts({"input_tokens": 4, "output_tokens": bad}) is None
+    assert openai_counts({"input_tokens": 4, "output_tokens": 1.0, "input_tokens_details": [bad]}) == Counts(4, 0, 1)
+
+
+def test_a_message_that_never_tells_what_it_wrote_is_not_settled() -> None:
+    start = b'data: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}\n\n'
+    delta = b'data: {"type":"message_delta","delta":{}}\n\n'
+    assert read("messages", [start, delta]).counts() == (Counts(9, 0, 1), False)
+
+
+def test_signs_of_life_tell_nothing() -> None:
+    meter = read("messages", [b"event: ping\ndata: {}\n\n" * 3, b": alive\n\n"])
+    assert meter.telling == 0
+    meter.feed(b"event: message_start\ndata: {}\n\n")
+    assert meter.telling == 1
 
 
 def test_later_parts_of_a_message_overrule_earlier_ones() -> None:

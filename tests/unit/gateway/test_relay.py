@@ -69,8 +69,7 @@ async def test_only_harmless_headers_pass_either_way(tmp_path: Path) -> None:
     assert theirs.items() <= sent.headers.items()
     assert "openai-organization" not in sent.headers
     assert sent.path == "/v1/messages?beta=true"
-    assert answer.headers["request-id"] == "req_9"
-    assert not {"set-cookie", "openai-organization"} & answer.headers.keys()
+    assert not {"set-cookie", "openai-organization", "request-id"} & answer.headers.keys()
 
 
 @pytest.mark.parametrize("path", ["/responses", "/v1/responses", "/chat/completions", "/v1/chat/completions"])

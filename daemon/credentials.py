@@ -26,7 +26,10 @@ def _shape(signs: str, pattern: str) -> Shape:
 SHAPES: tuple[Shape, ...] = (
     _shape("sk-", r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}"),  # OpenAI, Anthropic, OpenRouter
     _shape("gho_ ghp_ ghr_ ghs_ ghu_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"),
-    _shape("glpat- gldt- glrt- glptt- glcbt-", r"gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_-]{20,}"),
+    _shape(
+        "glpat- gldt- glrt- glptt- glcbt- glimt- glagent- glft- glsoat- glffct- gloas-",
+        r"gl(?:pat|dt|rt|ptt|cbt|imt|agent|ft|soat|ffct|oas)-[A-Za-z0-9_.-]{20,}",
+    ),
     _shape("AKIA ASIA", r"A[KS]IA[0-9A-Z]{16}"),
     _shape("AIza", r"AIza[0-9A-Za-z_-]{35}"),
     _shape("ya29. GOCSPX-", r"ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{20,}"),
@@ -42,6 +45,8 @@ SHAPES: tuple[Shape, ...] = (
     _shape("ATATT3x ATBB", r"ATATT3x[A-Za-z0-9_=-]{40,}|\bATBB[A-Za-z0-9]{24,}"),
     _shape("hvs. hvb. dp.", r"\bhv[sb]\.[A-Za-z0-9_-]{20,}|\bdp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{30,}"),
     _shape("AccountKey= SharedAccessKey= sig=", r"(?:(?:Account|SharedAccess)Key|\bsig)=[A-Za-z0-9%+/_-]{20,}={0,2}"),
+    _shape("Q~", r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),  # Azure, a client's secret
+    _shape(":AA", r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}"),  # Telegram
     _shape("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
     _shape("eyJ", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+"),  # JWT
     _shape(

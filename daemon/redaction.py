@@ -1,16 +1,19 @@
 """Secrets never reach a log, a report or a commit.
 
-Two nets: values that were registered when read (exact match), and the shapes of well-known credentials. What comes
-from people's own machines passes a third (`scrub`): whatever is named a secret, and who the person is.
+Three nets: values that were registered when read (exact match), the shapes of well-known credentials, and values that
+are plainly given as a secret (`password=…`, the login of an address, a cookie). All also where escape sequences, hidden
+characters, JSON's escapes or base64 stand between. What comes from people's own machines passes a stricter one
+(`scrub`): whatever is named a secret, and who the person is.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from daemon.credentials import possible
+from daemon.disguises import undressed, without_encoded
+from daemon.given_secrets import holds_given, without_given
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
 REDACTED = "[redacted]"
 _SHORTEST = 8
 _secrets: set[str] = set()
-
-_HEADER = re.compile(r"(?i)\b(authorization|x-api-key|api-key)(\s*[:=]\s*)(?:(?:bearer|basic)\s+)?\S+")
 
 
 def register_secret(value: SecretStr) -> None:
@@ -30,20 +31,35 @@ def register_secret(value: SecretStr) -> None:
 
 
 def redact(text: str) -> str:
-    """The text without known secrets and without anything shaped like one."""
+    """The text without known secrets and without anything shaped like one.
+
+    Where a secret is only found once escape sequences and the like are taken off, all of them are.
+    """
+    if len(text) < _SHORTEST:
+        return text
+    text = _redacted(text)
+    plain = undressed(text)
+    if plain != text and (bare := _redacted(plain)) != plain:
+        text = bare
+    return without_encoded(text, _plainly, REDACTED)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text carries a known secret or something shaped like a credential, in whatever disguise."""
+    return _plainly(text) or _plainly(undressed(text)) or without_encoded(text, _plainly, REDACTED) != text
+
+
+def _redacted(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, REDACTED)
     for shape in possible(text):
         text = shape.pattern.sub(REDACTED, text)
-    lower = text.lower()
-    if "authorization" in lower or "api-key" in lower:
-        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
-    return text
+    return without_given(text, REDACTED)
 
 
-def holds_secret(text: str) -> bool:
-    """Whether a text carries a known secret or something shaped like a credential."""
-    return any(secret in text for secret in _secrets) or any(shape.pattern.search(text) for shape in possible(text))
+def _plainly(text: str) -> bool:
+    known = any(secret in text for secret in _secrets)
+    return known or any(shape.pattern.search(text) for shape in possible(text)) or holds_given(text)
 
 
 def redact_value(value: Any) -> Any:

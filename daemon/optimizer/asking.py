@@ -1,4 +1,4 @@
-"""Ask the optimizer model, once for each question: replies are journaled before they are used.
+"""Ask the optimizer model, once for each question: replies are journaled, without secrets, before they are used.
 
 A reply that does not parse is an answer too (it was paid for): it is journaled as such and dropped aloud.
 A provider that fails stops the run.
@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from daemon.budget.purse import OpenPurse, Purse
 from daemon.journal.journal import Journal
 from daemon.optimizer.prompts.render import Prompt
+from daemon.redaction import redact_value
 from daemon.rollouts.stop import RunStopped
 from harnesses.models.client import ChatMessage, ModelClient, ModelRequest
 from harnesses.models.structured import BadReply, ask
@@ -78,7 +79,7 @@ class Optimizer:
         found = await self._journal.find_reply(self._run_id, place, digest)
         if found is None:
             async with self._slots, self._purse.spending("optimizer") as spend:
-                found = await self._paid(request, schema)
+                found = redact_value(await self._paid(request, schema))
                 spend.usage = Usage(**found["usage"])
             await self._journal.save_reply(self._run_id, place, digest, found)
         usage = Usage(**found["usage"])

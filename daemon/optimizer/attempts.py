@@ -1,8 +1,9 @@
 """Attempts as the optimizer is shown them: what was asked, what was done and how it was judged, within a budget.
 
-Invariants: nothing that holds gold (`Task.answer`, `score_detail`) is in it, and every text passes the firewall, whole,
-before it is shortened. The budget in tokens is for all attempts of one question together: what short ones leave goes
-to the long ones, and each is shortened as what it is, a trace with both its ends and every error.
+Invariants: nothing that holds gold (`Task.answer`, `score_detail`) is in it, and every text passes the firewall and the
+redaction of secrets, whole, before it is shortened. The budget in tokens is for all attempts of one question together:
+what short ones leave goes to the long ones, and each is shortened as what it is, a trace with both its ends and every
+error.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from daemon.optimizer.prompts.render import shorten
+from daemon.redaction import redact
 from daemon.rollouts.result import TaskResult
 from daemon.tasks.task import Task
 from harnesses.traces.summary import condensed, final_answer_of
@@ -58,10 +60,10 @@ class _Parts:
         answer = record.final_answer.strip()
         known = final_answer_of(record.summary) is not None or answer in record.summary
         return cls(
-            prompt=shorten(outgoing(task.prompt, task, "agent"), _PROMPT_CHARS),
-            feedback=shorten(outgoing(record.feedback, task, "scorer"), _FEEDBACK_CHARS),
-            summary=condensed(outgoing(record.summary, task, "agent"), _whole(record.summary), skill=skill),
-            final_answer="" if known else shorten(outgoing(answer, task, "agent"), _ANSWER_CHARS),
+            prompt=shorten(redact(outgoing(task.prompt, task, "agent")), _PROMPT_CHARS),
+            feedback=shorten(redact(outgoing(record.feedback, task, "scorer")), _FEEDBACK_CHARS),
+            summary=condensed(redact(outgoing(record.summary, task, "agent")), _whole(record.summary), skill=skill),
+            final_answer="" if known else shorten(redact(outgoing(answer, task, "agent")), _ANSWER_CHARS),
         )
 
     @property

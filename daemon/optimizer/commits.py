@@ -82,7 +82,7 @@ class Committer:
                 of=len(edits),
                 skill=base.name,
                 base=before.digest,
-                edit=replace(edit, rationale=redact(edit.rationale)),
+                edit=_clean(edit),
                 gate=replace(self._figures(decision), share=share),
                 target=self.target,
                 optimizer=self.optimizer,
@@ -113,6 +113,17 @@ class Committer:
             valid=verdict.n / len(verdict.rows) if verdict.rows else verdict.valid_share,
             standard_error=verdict.standard_error,
         )
+
+
+def _clean(edit: Edit) -> Edit:
+    """The edit as its message words it: a deletion quotes what the skill said."""
+    return replace(
+        edit,
+        target=redact(edit.target),
+        content=redact(edit.content),
+        rationale=redact(edit.rationale),
+        file=redact(edit.file),
+    )
 
 
 def phase_of(decision: Judged) -> str:

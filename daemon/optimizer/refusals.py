@@ -6,9 +6,9 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from daemon.optimizer.firewall import Firewall
-from daemon.optimizer.leaks import candidate_leak, edit_leak
+from daemon.optimizer.leaks import candidate_leak, carries_secret, edit_leak
 from daemon.optimizer.people import TakenBack
-from daemon.redaction import holds_secret, redact
+from daemon.redaction import redact
 from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.hidden import find_hidden
 from skills_repo.likeness import Change, changes, loose
@@ -57,7 +57,7 @@ class Refusals:
         return self._shown(text, skill) or self._taken_back(changes(skill, written.result), ())
 
     def _shown(self, text: str, skill: Skill) -> str:
-        return "it carries a credential" if holds_secret(text) else self.firewall.text(text, skill)
+        return "it carries a credential" if carries_secret(text, skill) else self.firewall.text(text, skill)
 
     def _taken_back(self, changed: Sequence[Change], evidence: Sequence[str]) -> str:
         for known in self.taken_back:

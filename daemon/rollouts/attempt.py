@@ -21,7 +21,7 @@ from daemon.rollouts.progress import AttemptFinished, AttemptStarted, Observer
 from daemon.rollouts.receipt import read_receipt, result_of, write_receipt
 from daemon.rollouts.result import usage_of
 from daemon.rollouts.salvage import Salvage
-from daemon.rollouts.scoring import Judge, Verifier, left_by, record_of
+from daemon.rollouts.scoring import Judge, Verifier, left_by, record_of, remembered
 from daemon.rollouts.stepwise import Stepwise
 from daemon.rollouts.stop import Breaker, disk_full, stopped
 from daemon.tasks.episodes.opening import episode_of
@@ -139,6 +139,7 @@ class Attempts:
             else:
                 record = await self._whole(given, task, key, spend)
             spend.usage = usage_of(record)
+            record = await asyncio.to_thread(remembered, record)
             await self._journal.finish_attempt(record)
         self.tell(record, reused=False)
         return record
@@ -165,6 +166,7 @@ class Attempts:
             log.warning("attempt_abandoned", attempt=attempt_id, reason="its folder is not what it was")
             return None
         record = await self._judge.judge(receipt.record, left, task, key)
+        record = await asyncio.to_thread(remembered, record)
         await self._journal.finish_attempt(record)
         self._purse.settle("target", usage_of(record))
         log.info("attempt_collected", attempt=attempt_id, task=task.id)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 
 from daemon.journal.records import AttemptKey, AttemptRecord
+from daemon.redaction import redact, redact_value
 from daemon.tasks.scorers.scorer import JudgedScore, Result, VerifierError
 from daemon.tasks.task import Score, Task
 from harnesses.harness import Attempt
@@ -45,6 +46,18 @@ def record_of(attempt: Attempt, task: Task, key: AttemptKey) -> AttemptRecord:
 def left_by(attempt: Attempt) -> Result:
     """What the attempt left, to be scored."""
     return Result(attempt.trace.final_answer, attempt.workspace, attempt.episode)
+
+
+def remembered(record: AttemptRecord) -> AttemptRecord:
+    """The record of a finished attempt as it is journaled, told and reflected on: without secrets it came upon."""
+    return replace(
+        record,
+        detail=redact(record.detail),
+        feedback=redact(record.feedback),
+        summary=redact(record.summary),
+        final_answer=redact(record.final_answer),
+        score_detail=redact_value(record.score_detail),
+    )
 
 
 class Judge:

@@ -198,12 +198,15 @@ SCENES: tuple[Callable[[Optimizer], Awaitable[None]], ...] = (
 
 
 async def all_prompts() -> dict[str, ModelRequest]:
-    """The first request of every role that the scenes ask, by role."""
+    """A request of every role that the scenes ask, by role: of the first scene's, the first by its text.
+
+    Which of two that are asked at once comes first is nobody's promise.
+    """
     asked: dict[str, ModelRequest] = {}
     for scene in SCENES:
         client = ScriptedOptimizer(lambda request: dict(REPLIES[request.schema_name]))
         await scene(await optimizer_for(client))
-        for request in client.requests:
+        for request in sorted(client.requests, key=lambda request: request.messages[0].content):
             asked.setdefault(request.schema_name, request)
     return asked
 

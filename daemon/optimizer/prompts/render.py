@@ -1,6 +1,7 @@
 """Render prompts. Everything that comes from skills, tasks, traces or models passes `data` or `json_data`.
 
-Invariant: no text inside a section can open or close one of our markers.
+Invariants: no text inside a section can open or close one of our markers, or what looks like one, or speak in the role
+markers of chat templates; it holds no character that a person reading the prompt could not see.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateNotFound
 
+from skills_repo.hidden import drop_hidden, is_hidden
+
 
 def _sources() -> dict[str, str]:
     """Every template by name, in order."""
@@ -28,17 +31,42 @@ def _markers() -> tuple[str, ...]:
 
 
 MARKERS = _markers()
-_MARKER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(MARKERS)})\b)", re.IGNORECASE)
+_NAMES = "|".join(name.replace("_", r"[\s_-]{0,3}") for name in MARKERS)
+_ROLES = r"\|\w{1,40}\|>|\uff5c|<?/?SYS>|/?s>|/?(?:start|end)_of_turn>|/?(?:bos|eos|pad|unk)>|/?think(?:ing)?>"
+"""What chat templates mark turns with, without its `<`: servers of open models may read it inside a text, too."""
+_STRANGE = r"(?-i:/?[^\s<>/\x80-\U0010ffff]{0,40}[\x80-\U0010ffff][^\s<>]{0,40}>)"
+"""A tag whose name has look-alike letters."""
+_MARKER = re.compile(
+    rf"[<\uff1c\ufe64\u2039\u3008\u27e8\u276e\u227a\u300a](?=\s*/{{0,3}}\s*(?:{_NAMES})\b|{_ROLES}|{_STRANGE})",
+    re.IGNORECASE,
+)
+_INST = re.compile(r"\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\])")
+
+
+_PLAIN = re.compile(r"(?:\r\n|[\n\t\x20-\x7e])*")
 
 
 def data(text: str) -> str:
-    """Text as it stands, but for our own markers: their `<` becomes `&lt;`."""
-    return _MARKER.sub("&lt;", text)
+    """Text as it stands, but for hidden characters, which are dropped, and for markers: their `<` becomes `&lt;`."""
+    return _INST.sub("&#91;", _MARKER.sub("&lt;", text if _PLAIN.fullmatch(text) else _shown(text)))
 
 
 def json_data(value: Any) -> str:
-    """Compact JSON; a `<` before a marker's name is written as an escape, so parsing gives the same value back."""
-    return _MARKER.sub(r"\\u003c", json.dumps(value, ensure_ascii=False, sort_keys=False))
+    """Compact JSON; a marker's `<` and hidden characters are written as escapes: parsing gives the same value back."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=False)
+    if not _PLAIN.fullmatch(text):
+        text = "".join(_escaped(char) if is_hidden(char) else char for char in text)
+    text = _MARKER.sub(lambda found: _escaped(found[0]), text)
+    return _INST.sub(lambda found: _escaped(found[0]), text)
+
+
+def _shown(text: str) -> str:
+    return "\r\n".join(drop_hidden(line) for line in text.split("\r\n"))
+
+
+def _escaped(char: str) -> str:
+    """As JSON escapes it."""
+    return char.encode("utf-16-be", "surrogatepass").hex(" ", 2).replace(" ", "\\u").join(("\\u", ""))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -27,11 +27,12 @@ from sandboxes.container import (
     LABEL_ROLE,
     ContainerEnd,
     ContainerRun,
+    frozen,
     remove,
 )
 from sandboxes.disk import disk_stop
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
-from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
+from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end, watched
 from sandboxes.hardening import inner_layout, profile
 from sandboxes.left import LeftBox, open_here, sweep
 from sandboxes.memory import host_roomy
@@ -64,19 +65,27 @@ class _Engine:
 
     version: str
     image: str
+    runtime: str | None
+    """What was asked for and the engine has; None: its default."""
     cpus: float
     memory_bytes: int
     """Of its machine."""
+    seccomp: bool
+    """It can load a filter."""
     lacks: tuple[str, ...]
 
 
 class DockerSandbox:
-    """Boxes as containers of `image`; `owner` is the state folder's id and goes into labels and names."""
+    """Boxes as containers of `image`; `owner` is the state folder's id and goes into labels and names.
+
+    `runtime` is what starts them (`runsc`, `kata-runtime`, …), by a name that the engine knows; None: its default.
+    """
 
     name = "docker"
 
-    def __init__(self, image: str, *, owner: str, base_url: str | None = None) -> None:
+    def __init__(self, image: str, *, owner: str, base_url: str | None = None, runtime: str | None = None) -> None:
         self._image = image
+        self._runtime = runtime
         self._owner = owner
         self._address = address(base_url)
         self._open = open_here(owner)
@@ -91,7 +100,9 @@ class DockerSandbox:
         if engine is None:
             asked = await in_own_thread(self._ask)
             engine = self._engine = asked
-        return EngineFacts(self.name, engine.version, engine.image, isolated=True, lacks=engine.lacks)
+        return EngineFacts(
+            self.name, engine.version, engine.image, isolated=True, lacks=engine.lacks, runtime=engine.runtime or ""
+        )
 
     @asynccontextmanager
     async def open(self, spec: BoxSpec) -> AsyncIterator[DockerBox]:
@@ -102,7 +113,7 @@ class DockerSandbox:
         try:
             client = await _connected(self._address)
             if self._engine is None:
-                self._engine = await in_own_thread(partial(_ask_engine, client, self._image))
+                self._engine = await in_own_thread(partial(_ask_engine, client, self._image, self._runtime))
             box = DockerBox(spec, rooms, client=client, engine=self._engine, owner=self._owner)
             yield box
         except SandboxError:
@@ -131,7 +142,7 @@ class DockerSandbox:
 
     def _ask(self) -> _Engine:
         with connected(self._address) as client:
-            return _ask_engine(client, self._image)
+            return _ask_engine(client, self._image, self._runtime)
 
     def _boxes(self) -> tuple[LeftBox, ...]:
         with connected(self._address) as client:
@@ -181,6 +192,7 @@ class DockerBox:
         self._owner = owner
         self._layout = inner_layout(spec)
         self._count = 0
+        self._frozen: bool | None = None
         self._live: dict[ContainerRun, asyncio.Future[ContainerEnd]] = {}
 
     @property
@@ -233,7 +245,10 @@ class DockerBox:
         finally:
             starting.cancel()
         disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
-        return await until_end(end, deadline_s=command.deadline_s, disk=disk)
+        stop = await until_end(end, deadline_s=command.deadline_s, disk=watched(disk, command))
+        if stop is not None and stop.ending is Ending.HUNG:
+            self._frozen = await in_own_thread(partial(frozen, self._client, self.container_name(self._count)))
+        return stop
 
     def _ended(self, end: asyncio.Future[ContainerEnd], stop: Stop | None, streams: Streams) -> Ended:
         told = end.result() if end.done() else ContainerEnd(lost="the Docker engine stopped answering")
@@ -250,6 +265,7 @@ class DockerBox:
             stdout_cut=streams.stdout.cut,
             stderr_cut=streams.stderr.cut,
             oom_seen=told.oom_seen,
+            frozen=self._frozen,
             host_roomy=host_roomy(self._spec.limits.memory_bytes, self._engine.memory_bytes),
             detail=detail,
         )
@@ -260,6 +276,7 @@ class DockerBox:
         made = profile(spec, command, image=image, owner=self._rooms.owner, layout=self._layout)
         # The engine refuses more processors than there are.
         made = replace(made, nano_cpus=min(made.nano_cpus, round(self._engine.cpus * 1_000_000_000)))
+        made = replace(made, seccomp=made.seccomp if self._engine.seccomp else None, runtime=self._engine.runtime)
         labels = {
             LABEL_APP: APP,
             LABEL_OWNER: self._owner,
@@ -311,14 +328,16 @@ def _tell(loop: asyncio.AbstractEventLoop, started: asyncio.Event) -> None:
     loop.call_soon_threadsafe(started.set)
 
 
-def _ask_engine(client: docker.DockerClient, image: str) -> _Engine:
+def _ask_engine(client: docker.DockerClient, image: str, runtime: str | None) -> _Engine:
     digest = image_id(client, image)
     try:
         info = client.info()
     except ENGINE_ERRORS as error:
         raise SandboxError(explain(error)) from error
+    _check_runtime(info, runtime)
+    seccomp = any("seccomp" in option for option in info.get("SecurityOptions") or ())
     lacks = []
-    if not any("seccomp" in option for option in info.get("SecurityOptions") or ()):
+    if not seccomp:
         lacks.append("the engine runs without seccomp: system calls are not filtered")
     for key, words in (
         ("MemoryLimit", "memory"),
@@ -329,4 +348,15 @@ def _ask_engine(client: docker.DockerClient, image: str) -> _Engine:
         if not info.get(key, False):
             lacks.append(f"the engine's kernel cannot enforce the {words} limit")
     cpus, memory = float(info["NCPU"]), int(info["MemTotal"])
-    return _Engine(str(info["ServerVersion"]), digest, cpus, memory, tuple(lacks))
+    return _Engine(str(info["ServerVersion"]), digest, runtime, cpus, memory, seccomp, tuple(lacks))
+
+
+def _check_runtime(info: Mapping[str, Any], runtime: str | None) -> None:
+    known = sorted(info.get("Runtimes") or ())
+    # A name with a dot is containerd's own of a program that it looks for when a container starts.
+    if runtime is not None and runtime not in known and "." not in runtime:
+        message = (
+            f"[sandbox] runtime = {runtime!r} is not known to the Docker engine (it has {', '.join(known) or 'none'}): "
+            "install it and name it in the engine's daemon.json, or remove the key"
+        )
+        raise SandboxError(message)

@@ -1,7 +1,7 @@
 """The hardened profile of a box's container, as data.
 
 Every field is proven from inside a real container by `tests/integration/sandboxes/test_hardening.py`. Not set here on
-purpose: seccomp and AppArmor, so that the engine's default profiles stay on.
+purpose: AppArmor, so that the engine's default profile stays on.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from docker.types import Mount as DockerMount
 
 from sandboxes.lay import Owner
 from sandboxes.sandbox import VERIFIER_OUT, BoxSpec, Command, Layout, Mount
+from sandboxes.seccomp.engine import profile as seccomp_profile
 from sandboxes.wrapper import FORWARD_FILE, FORWARD_PORT, FORWARD_TARGET, PATH, inner_argv
 
 GATEWAY_FOLDER = "/run/gateway"
 HOSTNAME = "sandbox"
+ULIMITS: Mapping[str, int] = {"core": 0, "nofile": 8192}
 
 
 def inner_layout(spec: BoxSpec) -> Layout:
@@ -69,13 +71,17 @@ class Profile:
     init: bool = True
     ipc_mode: str = "private"
     hostname: str = HOSTNAME
-    ulimits: Mapping[str, int] = field(default_factory=lambda: {"core": 0, "nofile": 8192})
+    ulimits: Mapping[str, int] = field(default_factory=lambda: dict(ULIMITS))
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": PATH})
     """Of the wrapper alone: it gives the command its own exact environment."""
     log_driver: str = "none"
     """Output is copied over the attached stream into capped files, so the engine keeps none."""
     oom_score_adj: int = 500
     """Where the host itself runs short of memory, a box goes before the host's services."""
+    seccomp: str | None = field(default_factory=seccomp_profile, repr=False)
+    """honed's own filter, stricter than the engine's default; None where the engine can load none."""
+    runtime: str | None = None
+    """None: the engine's own default."""
 
     def arguments(self) -> dict[str, Any]:
         """As keyword arguments of the docker SDK's `containers.create`."""
@@ -93,7 +99,7 @@ class Profile:
             "pids_limit": self.pids,
             "network_mode": self.network_mode,
             "cap_drop": list(self.cap_drop),
-            "security_opt": list(self.security_opt),
+            "security_opt": [*self.security_opt, *([f"seccomp={self.seccomp}"] if self.seccomp else ())],
             "read_only": self.read_only,
             "privileged": self.privileged,
             "init": self.init,
@@ -106,6 +112,7 @@ class Profile:
             "healthcheck": {"test": ["NONE"]},
             "auto_remove": False,  # it races with reading the exit code
             "detach": True,
+            **({"runtime": self.runtime} if self.runtime else {}),
         }
 
 
@@ -132,6 +139,7 @@ def profile(spec: BoxSpec, command: Command, *, image: str, owner: Owner, layout
         memory_bytes=limits.memory_bytes,
         nano_cpus=round(limits.cpus * 1_000_000_000),
         pids=limits.pids,
+        ulimits={**ULIMITS, "fsize": limits.workspace_bytes},
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Callable, Mapping, Set
     from contextlib import AbstractAsyncContextManager
 
     from sandboxes.left import LeftBox
@@ -44,6 +44,8 @@ class Ending(StrEnum):
     """Stopped by us for another reason (cancelled, the host's disk is full), or by somebody outside the box."""
     OVER_DISK = "over_disk"
     """Stopped by us because what it wrote outgrew `Limits.workspace_bytes`, or could not be measured."""
+    HUNG = "hung"
+    """Stopped by us because whoever gave the command says that it does nothing any more (`Command.hung`)."""
     OUT_OF_MEMORY = "out_of_memory"
     """The kernel killed the main process for exceeding the memory limit."""
     LOST = "lost"
@@ -152,6 +154,8 @@ class Command:
     deadline_s: float
     forward: bool = False
     """Start the loopback forwarder to the gateway's socket first, and wait until it listens."""
+    hung: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    """Asked every half second or so, in a thread: a line says why the command is to be stopped as `HUNG`."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,8 @@ class Ended:
     stderr_cut: bool = False
     oom_seen: bool = False
     """Some process in the box was killed for memory, though perhaps not the main one."""
+    frozen: bool | None = None
+    """Of a command that hung: some process in the box was stopped by a signal, as the engine sees it; None: unknown."""
     host_roomy: bool = False
     """The host had memory to spare when it ended, as far as can be told: no kill came of the host's own need."""
     detail: str = ""
@@ -196,6 +202,8 @@ class EngineFacts:
     """False where the command could reach the host's network or files: never with a real key."""
     lacks: tuple[str, ...] = ()
     """Plain sentences: what protection of the hardened profile this engine cannot give."""
+    runtime: str = ""
+    """What the engine starts boxes with, where that is not its default (`[sandbox] runtime`)."""
 
 
 class Box(Protocol):

@@ -38,7 +38,7 @@ async def test_deleting_the_session_files_is_never_taken_for_a_seen_skill(bench:
 async def test_links_pipes_and_floods_are_not_collected(bench: Bench) -> None:
     attempt, _ = await after(
         bench,
-        "ln -s /etc/passwd link; ln -s / root; mkfifo pipe; printf x > ok.txt; truncate -s 3G sparse; "
+        "ln -s /etc/passwd link; ln -s / root; mkfifo pipe; printf x > ok.txt; truncate -s 900M sparse; "
         "ln -s /proc/1/environ environ; mkdir deep && ln -s .. deep/up; ls",
     )
     assert attempt.outcome is Outcome.COMPLETED, attempt.detail

@@ -11,6 +11,7 @@ from docker.types import HostConfig
 from sandboxes.hardening import GATEWAY_FOLDER, Profile, inner_layout, profile, shown_read_only
 from sandboxes.lay import Owner
 from sandboxes.sandbox import MIB, BoxSpec, Command, Limits, Mount, SandboxError
+from sandboxes.seccomp.engine import profile as seccomp_profile
 from sandboxes.wrapper import FORWARD_TARGET
 
 LIMITS = Limits(memory_bytes=300 * MIB, cpus=1.5, pids=77, tmpfs_bytes=5 * MIB)
@@ -39,13 +40,22 @@ def test_walls(made: Profile) -> None:
 
     assert given["network_mode"] == "none"
     assert given["cap_drop"] == ["ALL"]
-    assert given["security_opt"] == ["no-new-privileges:true"]
+    assert given["security_opt"] == ["no-new-privileges:true", f"seccomp={seccomp_profile()}"]
     assert given["read_only"] is True
     assert given["privileged"] is False
     assert given["ipc_mode"] == "private"
     assert given["init"] is True
     assert given["auto_remove"] is False
     assert not OPENINGS & set(given)
+
+
+def test_an_engine_without_seccomp_is_given_no_filter(made: Profile) -> None:
+    """It would refuse the container; `EngineFacts.lacks` says that there is none."""
+    assert replace(made, seccomp=None).arguments()["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_the_runtime_is_the_engines_own_unless_named(made: Profile) -> None:
+    assert replace(made, runtime="runsc").arguments()["runtime"] == "runsc"
 
 
 def test_user_is_numeric(made: Profile) -> None:
@@ -60,6 +70,7 @@ def test_limits(made: Profile) -> None:
     assert given["pids_limit"] == 77
     assert {(limit.name, limit.soft, limit.hard) for limit in given["ulimits"]} == {
         ("core", 0, 0),
+        ("fsize", 1024 * MIB, 1024 * MIB),
         ("nofile", 8192, 8192),
     }
     assert given["oom_score_adj"] > 0

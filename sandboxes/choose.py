@@ -1,15 +1,16 @@
-"""Which engine to use on this machine: the best that really works, each step down said aloud."""
+"""Which engine to use on this machine: the best that really works, each step down said aloud.
+
+An engine's module is imported when it is asked: a chat model needs none, and Docker's client library is large.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sandboxes.bubblewrap import BubblewrapSandbox
-from sandboxes.docker import DockerSandbox
-from sandboxes.process import ProcessSandbox
 from sandboxes.sandbox import Sandbox, SandboxError
 
 Preference = Literal["auto", "docker", "bubblewrap", "process"]
@@ -31,15 +32,16 @@ async def choose_engine(
 
     A preference other than `auto` is taken or refused: `SandboxError` with the remedy, never a silent fallback.
     """
-    engines: dict[str, Sandbox] = {
-        "docker": DockerSandbox(image, owner=owner, base_url=docker_url),
-        "bubblewrap": BubblewrapSandbox(rootfs, owner=owner),
-        "process": ProcessSandbox(owner=owner),
+    engines: dict[str, Callable[[], Sandbox]] = {
+        "docker": lambda: _docker(image, owner, docker_url),
+        "bubblewrap": lambda: _bubblewrap(rootfs, owner),
+        "process": lambda: _process(owner),
     }
     reasons: list[str] = []
-    for name, sandbox in engines.items():
+    for name, engine in engines.items():
         if preference not in {"auto", name}:
             continue
+        sandbox = engine()
         try:
             async with asyncio.timeout(_ANSWER_S):
                 facts = await sandbox.facts()
@@ -58,3 +60,21 @@ async def choose_engine(
         return Choice(sandbox, tuple(reasons))
     message = f"[sandbox] engine = {preference!r} is not known: use auto, docker, bubblewrap or process"
     raise SandboxError(message)
+
+
+def _docker(image: str, owner: str, url: str | None) -> Sandbox:
+    from sandboxes.docker import DockerSandbox  # noqa: PLC0415 - see above
+
+    return DockerSandbox(image, owner=owner, base_url=url)
+
+
+def _bubblewrap(rootfs: Path | None, owner: str) -> Sandbox:
+    from sandboxes.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - see above
+
+    return BubblewrapSandbox(rootfs, owner=owner)
+
+
+def _process(owner: str) -> Sandbox:
+    from sandboxes.process import ProcessSandbox  # noqa: PLC0415 - see above
+
+    return ProcessSandbox(owner=owner)

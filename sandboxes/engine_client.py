@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +12,9 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.transport.unixconn import UnixHTTPConnection
 from urllib3.exceptions import HTTPError
 
-from sandboxes.engine_socket import refusal
+from sandboxes.engine_socket import engine_address, refusal
 from sandboxes.sandbox import SandboxError
 
-DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
 """Of one request to the engine. Bounds no command: that is the deadline's work."""
 ANSWER_S = 10.0
@@ -43,7 +41,7 @@ UnixHTTPConnection.connect = _connect  # type: ignore[method-assign] # the SDK o
 
 def address(base_url: str | None = None) -> str:
     """The engine's address: as given, else `DOCKER_HOST`, else the local socket."""
-    return base_url or os.environ.get("DOCKER_HOST") or DEFAULT_ADDRESS
+    return base_url or engine_address()
 
 
 @contextmanager

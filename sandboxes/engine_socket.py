@@ -1,4 +1,4 @@
-"""Ask a unix socket whether anybody listens, before a client library tries and hides why not.
+"""Where the Docker engine is, and whether anybody listens there, before a client library tries and hides why not.
 
 The docker SDK leaves its own socket open when a connection is refused, and buries the reason in nested exceptions.
 """
@@ -6,14 +6,21 @@ The docker SDK leaves its own socket open when a connection is refused, and buri
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
+DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 _TIMEOUT_S = 5.0
 _WORDS = {
     errno.ENOENT: "there is no such socket",
     errno.ECONNREFUSED: "nobody listens there",
     errno.EACCES: "its socket is closed to this user (add the user to the group docker, or run as root)",
 }
+
+
+def engine_address() -> str:
+    """`$DOCKER_HOST`, else Docker's usual socket."""
+    return os.environ.get("DOCKER_HOST") or DEFAULT_ADDRESS
 
 
 def refusal(address: str) -> str | None:

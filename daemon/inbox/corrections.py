@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rapidfuzz import fuzz
-
 _HEAD = 200
 _LEAST_WORDS = 4
 _ALIKE = 90
@@ -61,6 +59,8 @@ def cue_of(said: str, earlier: Sequence[str] = ()) -> str:
 def _again(said: str, earlier: Sequence[str]) -> bool:
     if len(said.split()) < _LEAST_WORDS:
         return False
+    from rapidfuzz import fuzz  # noqa: PLC0415 - large, and few people say the same again
+
     now = said[:_COMPARED].casefold()
     return any(
         len(one.split()) >= _LEAST_WORDS and fuzz.ratio(now, one[:_COMPARED].casefold()) >= _ALIKE for one in earlier

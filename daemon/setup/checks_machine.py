@@ -16,8 +16,9 @@ from daemon.setup.engine import EngineReport
 from harnesses.clis import CliError, CliName, ask_version, find_cli
 from sandboxes.bubblewrap import BubblewrapSandbox
 from sandboxes.docker import DockerSandbox
-from sandboxes.image import image_status, rootfs_status
 from sandboxes.image.command import run_command
+from sandboxes.image.image import image_status
+from sandboxes.image.rootfs import rootfs_status
 from sandboxes.sandbox import GIB, MIB, SandboxError
 
 SETUP = "honed setup"

@@ -5,11 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-import docker
-from docker.errors import DockerException
-from requests.exceptions import RequestException
-
-from sandboxes.engine_client import address as address_of
+from sandboxes import engine_socket
 from sandboxes.engine_socket import refusal
 
 _TIMEOUT_S = 5
@@ -24,7 +20,7 @@ class Pong:
 
 def engine_address() -> str:
     """`$DOCKER_HOST`, else Docker's usual socket."""
-    return address_of()
+    return engine_socket.engine_address()
 
 
 async def ping(address: str) -> Pong | str:
@@ -35,6 +31,12 @@ async def ping(address: str) -> Pong | str:
 def _ping(address: str) -> Pong | str:
     if (why := refusal(address)) is not None:
         return why
+    import docker  # noqa: PLC0415 - large, and whoever only wants the address needs none of it
+    from docker.errors import DockerException  # noqa: PLC0415
+    from requests.exceptions import RequestException  # noqa: PLC0415
+
+    import sandboxes.engine_client  # noqa: F401, PLC0415 - makes the library close a socket that is refused
+
     try:
         client = docker.APIClient(base_url=address, version="auto", timeout=_TIMEOUT_S)
     except (DockerException, RequestException, OSError, ValueError) as error:

@@ -28,7 +28,7 @@ from daemon.setup.machine import Machine, ThisMachine
 from daemon.tasks.scorers.registry import needs_sandbox
 from daemon.tasks.task import TaskSet, runs_scripts
 from daemon.wiring import is_simulated
-from sandboxes.image import SANDBOX_IMAGE
+from sandboxes.image.recipe import SANDBOX_IMAGE
 from sandboxes.sandbox import MIB
 
 __all__ = ["Check", "can_run", "run_checks"]

@@ -18,8 +18,10 @@ from daemon.setup.engine import EngineReport, ensure_engine, fall_back, install_
 from daemon.setup.errors import SetupError
 from daemon.setup.home import honed_home
 from daemon.setup.machine import Machine, ThisMachine
-from sandboxes.image import ImageError, ImageFacts, RootfsFacts, ensure_image, ensure_rootfs
 from sandboxes.image.command import Say
+from sandboxes.image.debootstrap import ImageError
+from sandboxes.image.image import ImageFacts, ensure_image
+from sandboxes.image.rootfs import RootfsFacts, ensure_rootfs
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from daemon.tasks.digest import build_digest
 from daemon.tasks.formats.paths import workspace_path
 from daemon.tasks.stored import StoredTasks
 from daemon.tasks.task import Environment, Task, TaskSet, start_in
-from sandboxes.image.task_image import NESTED, TaskImage, build_task_image, is_own, pull_task_image
 from sandboxes.sandbox import Root, Sandbox, SandboxError
+
+if TYPE_CHECKING:
+    from sandboxes.image.task_image import TaskImage
 
 TAG = "honed-task"
 _SKILL = re.compile(r"(?:^|.*/)skills?/[^/]+/SKILL\.md", re.IGNORECASE)
@@ -63,6 +66,9 @@ async def in_own_images(tasks: TaskSet, sandbox: Sandbox | None, address: str | 
 
 
 async def _image(environment: Environment, address: str) -> TaskImage:
+    # Docker's client library is large, and most tasks bring no image.
+    from sandboxes.image.task_image import build_task_image, pull_task_image  # noqa: PLC0415
+
     if environment.build is not None:
         digest = await asyncio.to_thread(build_digest, environment.build)
         tag = f"{TAG}:{digest.removeprefix('sha256:')[:16]}"
@@ -74,6 +80,8 @@ async def _image(environment: Environment, address: str) -> TaskImage:
 
 def with_artifacts(root: Root, artifacts: Sequence[str]) -> Root:
     """With the top-level folders of artifacts that the image itself lacks, so that an agent can write them."""
+    from sandboxes.image.task_image import NESTED, is_own  # noqa: PLC0415 - see `_image`
+
     folders, make = dict(root.folders), list(root.make)
     for artifact in artifacts:
         parts = PurePosixPath(artifact).parts

@@ -30,7 +30,7 @@ from harnesses.outcome import Outcome
 from sandboxes.docker import DockerSandbox
 from sandboxes.gateway.policy import DoorPolicy, Provider, Upstream
 from sandboxes.gateway.proxy import ModelGateway
-from sandboxes.image import SANDBOX_IMAGE
+from sandboxes.image.recipe import SANDBOX_IMAGE
 from sandboxes.sandbox import Sandbox
 from tests.benchmarks.bare import BenchError, run_bare
 

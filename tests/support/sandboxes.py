@@ -21,7 +21,7 @@ from sandboxes.docker import DockerBox, DockerSandbox
 from sandboxes.engine_client import ENGINE_ERRORS, address, connected
 from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
 from sandboxes.guard import finish
-from sandboxes.image import SANDBOX_IMAGE
+from sandboxes.image.recipe import SANDBOX_IMAGE
 from sandboxes.namespaces import Way
 from sandboxes.process import ProcessBox, ProcessSandbox
 from sandboxes.sandbox import Box, BoxSpec, Command, Ended, Sandbox, SandboxError

@@ -8,7 +8,6 @@ Source: Biten et al. 2019, "Scene Text Visual Question Answering", and the DocVQ
 from __future__ import annotations
 
 from pydantic import Field
-from rapidfuzz.distance import Levenshtein
 
 from daemon.tasks.scorers.extract import ExtractOptions, extract_answer
 from daemon.tasks.scorers.scorer import Context, Result, Scorer, ScorerKind
@@ -31,6 +30,8 @@ def similarity(predicted: str, gold: str, threshold: float = 0.5) -> float:
     longest = max(len(ours), len(theirs))
     if not longest:
         return 1.0
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415 - large, and few tasks are scored so
+
     distance = Levenshtein.distance(ours, theirs) / longest
     return 1.0 - distance if distance < threshold else 0.0
 

@@ -9,8 +9,6 @@ import json
 import re
 from typing import Any, Literal
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
 from pydantic import Field, JsonValue, field_validator
 
 from daemon.tasks.formats.paths import inside_path
@@ -81,9 +79,13 @@ class JsonOptions(ExtractOptions):
     @field_validator("json_schema")
     @classmethod
     def _is_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is None:
+            return None
+        from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - large, and few tasks have a schema
+        from jsonschema.validators import validator_for  # noqa: PLC0415
+
         try:
-            if schema is not None:
-                validator_for(schema).check_schema(schema)
+            validator_for(schema).check_schema(schema)
         except SchemaError as error:
             place = ".".join(str(part) for part in error.absolute_path)
             msg = f"is no JSON schema: {place}: {error.message}"[:300]

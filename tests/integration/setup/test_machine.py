@@ -21,8 +21,10 @@ from daemon.setup.home import honed_home
 from daemon.setup.machine import ThisMachine
 from daemon.setup.setup import set_up
 from sandboxes.engine_client import connected
-from sandboxes.image import SANDBOX_IMAGE, ensure_image, image_status, recipe
+from sandboxes.image import recipe
 from sandboxes.image.command import find_program, run_command
+from sandboxes.image.image import ensure_image, image_status
+from sandboxes.image.recipe import SANDBOX_IMAGE
 from tests.support.sandboxes import docker_image
 
 
@@ -61,7 +63,7 @@ async def test_an_engine_is_started_survives_a_kill_and_is_never_started_twice(m
             exec_root=base / "exec",
             data_root=base / "data",
         )
-        monkeypatch.setattr("sandboxes.engine_client.DEFAULT_ADDRESS", places.address)
+        monkeypatch.setattr("sandboxes.engine_socket.DEFAULT_ADDRESS", places.address)
         async with _own_engine(ThisMachine(base, places=places), places) as machine:
             first = await ensure_engine(machine, said.append)
             if first.engine != "docker":

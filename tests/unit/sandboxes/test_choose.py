@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from sandboxes import choose as choosing
 from sandboxes.choose import Choice, choose_engine
 from sandboxes.sandbox import EngineFacts, SandboxError
 
@@ -32,9 +31,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Says what each engine answers on this machine."""
 
     def install(docker: Any = GOOD, bubblewrap: Any = WEAKER, process: Any = BARE) -> None:
-        monkeypatch.setattr(choosing, "DockerSandbox", lambda *_, **__: Engine("docker", docker))
-        monkeypatch.setattr(choosing, "BubblewrapSandbox", lambda *_, **__: Engine("bubblewrap", bubblewrap))
-        monkeypatch.setattr(choosing, "ProcessSandbox", lambda *_, **__: Engine("process", process))
+        monkeypatch.setattr("sandboxes.docker.DockerSandbox", lambda *_, **__: Engine("docker", docker))
+        monkeypatch.setattr("sandboxes.bubblewrap.BubblewrapSandbox", lambda *_, **__: Engine("bubblewrap", bubblewrap))
+        monkeypatch.setattr("sandboxes.process.ProcessSandbox", lambda *_, **__: Engine("process", process))
 
     return install
 

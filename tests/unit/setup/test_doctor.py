@@ -27,7 +27,7 @@ from daemon.setup.engine import EngineReport
 from daemon.setup.machine import FakeMachine
 from daemon.tasks.task import ScorerSpec, Split, Task, TaskSet
 from sandboxes.gateway.policy import Upstream
-from sandboxes.image import ImageFacts
+from sandboxes.image.image import ImageFacts
 from sandboxes.sandbox import EngineFacts
 from tests.support.upstream import Upstream as Provider
 
@@ -40,7 +40,7 @@ KEY = "sk-a-very-secret-key"
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("sandboxes.engine_client.DEFAULT_ADDRESS", SOCKET)
+    monkeypatch.setattr("sandboxes.engine_socket.DEFAULT_ADDRESS", SOCKET)
 
 
 @pytest.fixture

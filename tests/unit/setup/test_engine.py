@@ -15,7 +15,7 @@ SOCKET = "unix:///fake/docker.sock"
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.delenv("HONED_INSTALL_ENGINE", raising=False)
-    monkeypatch.setattr("sandboxes.engine_client.DEFAULT_ADDRESS", SOCKET)
+    monkeypatch.setattr("sandboxes.engine_socket.DEFAULT_ADDRESS", SOCKET)
 
 
 async def _ensure(machine: FakeMachine) -> tuple[EngineReport, str]:

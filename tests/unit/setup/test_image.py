@@ -16,21 +16,14 @@ import pytest
 from docker.errors import ImageNotFound
 from urllib3.exceptions import ReadTimeoutError
 
-from sandboxes.image import (
-    SANDBOX_IMAGE,
-    ImageError,
-    ImageFacts,
-    archive,
-    ensure_image,
-    ensure_rootfs,
-    mirror,
-    recipe,
-    rootfs_status,
-)
+from sandboxes.image import archive, mirror, recipe
 from sandboxes.image import debootstrap as making
 from sandboxes.image import image as module
 from sandboxes.image import rootfs as on_disk
-from sandboxes.image.image import _RegistryError
+from sandboxes.image.debootstrap import ImageError
+from sandboxes.image.image import ImageFacts, _RegistryError, ensure_image
+from sandboxes.image.recipe import SANDBOX_IMAGE
+from sandboxes.image.rootfs import ensure_rootfs, rootfs_status
 
 ADDRESS = "unix:///fake/docker.sock"
 DIGEST = "sha256:" + "1" * 64

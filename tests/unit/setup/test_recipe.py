@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.image import SANDBOX_IMAGE, recipe
+from sandboxes.image import recipe
+from sandboxes.image.recipe import SANDBOX_IMAGE
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -13,7 +13,9 @@ from daemon.setup.docker_ping import Pong
 from daemon.setup.errors import SetupError
 from daemon.setup.machine import FakeMachine
 from daemon.setup.setup import SetupReport, Steps, set_up, summary
-from sandboxes.image import ImageError, ImageFacts, RootfsFacts
+from sandboxes.image.debootstrap import ImageError
+from sandboxes.image.image import ImageFacts
+from sandboxes.image.rootfs import RootfsFacts
 
 SOCKET = "unix:///fake/docker.sock"
 IMAGE = ImageFacts("honed-sandbox:abc", "sha256:" + "1" * 64, "present")
@@ -24,7 +26,7 @@ AGENTS = AgentPaths(Path("/h"), Path("/h/codex"), Path("/h/claude"), {"codex": "
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.delenv("HONED_INSTALL_ENGINE", raising=False)
-    monkeypatch.setattr("sandboxes.engine_client.DEFAULT_ADDRESS", SOCKET)
+    monkeypatch.setattr("sandboxes.engine_socket.DEFAULT_ADDRESS", SOCKET)
 
 
 class Parts:

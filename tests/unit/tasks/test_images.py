@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from daemon.tasks import images
 from daemon.tasks.digest import build_digest, task_digest
 from daemon.tasks.images import in_own_images, prepare, with_artifacts, without_skills
 from daemon.tasks.task import Environment, TaskSet, limits_for
@@ -70,7 +69,7 @@ async def test_a_prepared_task_has_the_images_files_and_its_old_digest(
             Root("sha256:" + "1" * 64, "/app", "/app", make=("data", "skills", "skills/pdf", ".codex")), FILES
         )
 
-    monkeypatch.setattr(images, "build_task_image", build)
+    monkeypatch.setattr("sandboxes.image.task_image.build_task_image", build)
     (tmp_path / "context").mkdir()
     (tmp_path / "context" / "Dockerfile").write_text("FROM x\n")
     environment = Environment(build=tmp_path / "context", build_timeout_s=7.0, workdir="/app")

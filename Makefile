@@ -6,7 +6,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench soak test-hostile real-model lock wheel clean
+.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench soak faults test-hostile real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench: setup ## measure overhead and throughput; results in .bench/results.json
 
 test-hostile: setup ## every attack of the hostile suite on the real engine: attack, expected, observed (minutes)
 	$(BIN)/python -m tests.hostile
+
+faults: setup ## a hundred seeded runs while 10 % of requests and 5 % of boxes fail: the same decisions and commits (minutes)
+	$(BIN)/python -m tests.faults --runs 110 --docker 10
 
 soak: setup ## a real daemon through kills, faults and people's acts (minutes); results in .bench/results.json
 	$(BIN)/python -m tests.soak

@@ -103,6 +103,8 @@ class TargetSection(ModelSection):
     max_requests: int = Field(default=200, ge=1)
     max_tokens: int = Field(default=2_000_000, ge=1)
     max_usd: float | None = Field(default=None, gt=0)
+    idle_s: float = Field(default=300.0, ge=10)
+    """Of a CLI: how long it may print, record and ask nothing while nothing of the agent's is at work."""
 
 
 class OptimizerSection(ModelSection):

@@ -56,6 +56,7 @@ from harnesses.models.client import ModelClient
 from harnesses.models.factory import make_client
 from harnesses.models.heard import HeardClient
 from harnesses.models.prices import price_of
+from harnesses.vigil import Patience
 from sandboxes.choose import Choice, choose_engine
 from sandboxes.gateway.heard import Heard, unheard
 from sandboxes.gateway.policy import Caps, DoorPolicy, Price, Upstream
@@ -346,6 +347,7 @@ async def _harness(
         activation=target.activation,
         limits=limits_of(config),
         mounts=await _programs(sandbox),
+        patience=Patience(target.idle_s),
     )
     return kind(sandbox, gateway, cli_settings)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from harnesses.harness import Activation
 from harnesses.outcome import POLICIES, Outcome
 from harnesses.traces.text import one_line
-from harnesses.traces.trace import Failure, Trace
+from harnesses.traces.trace import Failure, ToolCall, Trace
 from sandboxes.gateway.policy import ProviderFailure, Tally
 from sandboxes.sandbox import Ended, Ending
 
@@ -102,10 +102,10 @@ def _completed(evidence: Evidence) -> Verdict | None:
         if trace.final_answer.strip():
             return Outcome.COMPLETED, "the CLI did not exit after its result, and was stopped"
         return None
-    if ended.exit_code != 0:
+    if ended.exit_code != 0 and ended.ending is not Ending.HUNG:
         return None
     if trace.final_answer.strip():
-        return Outcome.COMPLETED, ""
+        return Outcome.COMPLETED, f"{ended.detail}, and was stopped" if ended.ending is Ending.HUNG else ""
     # Nothing to score: where the last thing known is that the provider failed, it is to blame.
     return _provider(evidence) or (Outcome.AGENT_EMPTY, "the agent ended without an answer")
 
@@ -158,6 +158,18 @@ def _stopped(evidence: Evidence) -> Verdict | None:
     return None if outcome is None else (outcome, _fatal(evidence) or evidence.trace.stop_reason)
 
 
+def _hung(evidence: Evidence) -> Verdict | None:
+    ended = evidence.ended
+    if ended.ending is not Ending.HUNG:
+        return None
+    ran = _worked(evidence) and any(isinstance(event, ToolCall) for event in evidence.trace.events)
+    if ran and ended.frozen is not False:
+        # A signal halts a CLI for good, and whoever is halted between two requests looks like one that hangs.
+        seen = "a process of the sandbox is halted" if ended.frozen else "this engine cannot tell whether it was halted"
+        return Outcome.AGENT_ENDED_CLI, f"{ended.detail} after commands of the agent had run: {seen}"
+    return Outcome.CLI_HUNG, f"{ended.detail}; {_stderr(evidence)}"
+
+
 def _deadline(evidence: Evidence) -> Verdict | None:
     if evidence.ended.ending is not Ending.DEADLINE:
         return None
@@ -208,6 +220,7 @@ _RULES: tuple[Callable[[Evidence], Verdict | None], ...] = (
     _ended_from_inside,
     _provider,
     _stopped,
+    _hung,
     _deadline,
     _crashed,
 )

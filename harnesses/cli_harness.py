@@ -28,6 +28,7 @@ from harnesses.traces.skill_probe import SkillProbe
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import one_line
 from harnesses.traces.trace import FileChange, Trace
+from harnesses.vigil import Patience, Vigil
 from harnesses.workspace import PROMPT_FILE, Laid, WorkspaceError, changes
 from sandboxes.gateway.gateway import Door, Gateway
 from sandboxes.gateway.policy import DoorPolicy, Tally
@@ -48,7 +49,6 @@ from sandboxes.sandbox import (
 
 _GRACE_S = 300.0
 """Added to the attempt's deadline before a sweep may take its box."""
-_WATCH_S = 0.5
 # stdin is the prompt's file; stdout and stderr stay the box's. $0 is the prompt's path, $1 a folder to make first.
 _SHELL = 'mkdir -p -- "$1" && shift && exec "$@" < "$0"'
 
@@ -71,6 +71,8 @@ class CliSettings:
     mounts: tuple[Mount, ...] = ()
     """Shown besides the CLI: programs that the engine's root lacks."""
     summary_chars: int = SUMMARY_CHARS
+    patience: Patience = field(default_factory=Patience)
+    """With a CLI that does nothing at all. It decides no score, so it is part of no key."""
 
 
 @dataclass
@@ -89,23 +91,6 @@ class _Record:
     game: EpisodeDoor | None = None
     """The episode, while it is open."""
     episode: EpisodeStatus | None = None
-
-
-class _Silence:
-    """How long the provider had been silent when the command ended.
-
-    Killing the command ends its requests, so this is looked at while it still runs.
-    """
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-        self.seconds = 0.0
-
-    async def watch(self) -> None:
-        """Look until cancelled."""
-        while True:
-            self.seconds = self._door.tally().waiting_s
-            await asyncio.sleep(_WATCH_S)
 
 
 class CliHarness(ABC):
@@ -231,13 +216,15 @@ class CliHarness(ABC):
         async with self._sandbox.open(spec) as box:
             await self._set_up(box, assignment)
             await self._write(box, record, laid)
-            silence = _Silence(door)
-            watching = asyncio.create_task(silence.watch())
+            vigil = Vigil(door, assignment.folder, self._settings.patience)
+            watching = asyncio.create_task(vigil.watch())
             try:
-                record.ended = await box.run(self._command(record, box.layout, door.token))
+                command = self._command(record, box.layout, door.token)
+                record.ended = await box.run(replace(command, hung=lambda: vigil.hung))
             finally:
                 watching.cancel()
-            record.tally = replace(await door.close(), waiting_s=silence.seconds)
+                await asyncio.wait({watching})  # unlike awaiting it, this cannot be mistaken for our own cancellation
+            record.tally = replace(await door.close(), waiting_s=vigil.silent_s)
             record.workspace = await box.collect()
             record.changed = changes({**assignment.seen, **laid.workspace}, record.workspace)
             out = await box.collect(room="out")

@@ -43,6 +43,7 @@ class Outcome(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     CLI_MISSING = "cli_missing"
     CLI_CRASHED = "cli_crashed"
+    CLI_HUNG = "cli_hung"
     CLI_PROTOCOL = "cli_protocol"
     SKILL_NOT_VISIBLE = "skill_not_visible"
     EPISODE_FAILED = "episode_failed"
@@ -97,6 +98,7 @@ POLICIES = MappingProxyType(
         Outcome.OUT_OF_MEMORY: _invalid("raise [sandbox] memory_mb"),
         Outcome.CLI_MISSING: _invalid("run `honed setup`: the agent's CLI is missing", retry=False, stop_run=True),
         Outcome.CLI_CRASHED: _invalid("the agent's CLI exited without a result: see its stderr"),
+        Outcome.CLI_HUNG: _invalid("the agent's CLI hung: see its stderr; raise [target] idle_s if it only takes long"),
         Outcome.CLI_PROTOCOL: _invalid("the agent's CLI did not speak its event protocol: is its version pinned?"),
         Outcome.SKILL_NOT_VISIBLE: _invalid("the agent was not shown the skill: check its name and frontmatter"),
         Outcome.EPISODE_FAILED: _invalid("the task's world failed: see the message"),

@@ -17,7 +17,7 @@ from typing import IO, Any
 from sandboxes.cgroup import Cgroup, make_cgroup
 from sandboxes.child import Child, Pump
 from sandboxes.disk import disk_stop
-from sandboxes.guard import Stop, finish, until_end
+from sandboxes.guard import Stop, finish, until_end, watched
 from sandboxes.memory import host_roomy
 from sandboxes.namespaces import LIMITED, Way, becoming, bubblewrap_options
 from sandboxes.rooms import Rooms
@@ -86,7 +86,7 @@ class BubblewrapRun:
             began = time.monotonic()
             child = self._child = self._start(inner, streams)
             disk = partial(disk_stop, rooms.both, self._spec.limits.workspace_bytes)
-            stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=disk)
+            stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=watched(disk, self._command))
             wall_s = time.monotonic() - began
         finally:
             oom = await finish(self._give_back(streams))

@@ -199,6 +199,16 @@ class ContainerRun:
             log.warning("container_not_removed", container=self._id, error=explain(error))
 
 
+def frozen(client: docker.DockerClient, container: str) -> bool | None:
+    """Some process of it is halted by a signal or a tracer, as the host sees it; None: the engine does not tell."""
+    try:
+        told = client.api.top(container, ps_args="-eo pid,stat")
+        return any(state[:1] in {"T", "t"} for _, state in told["Processes"])
+    except (*ENGINE_ERRORS, KeyError, TypeError, ValueError) as error:
+        log.warning("container_processes_not_told", container=container, error=type(error).__name__)
+        return None
+
+
 def remove(client: docker.DockerClient, container: str) -> bool:
     """Kill and remove a container with its volumes; False if it was gone, or going, by somebody else's hand."""
     try:

@@ -16,7 +16,7 @@ from inspect import isawaitable
 from pathlib import Path
 
 from sandboxes.disk import disk_stop
-from sandboxes.guard import until_end
+from sandboxes.guard import until_end, watched
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.left import LeftBox, sweep
 from sandboxes.rooms import Rooms, box_owner, make_rooms
@@ -154,7 +154,7 @@ class FakeBox:
         self._running.add(task)
         disk = partial(disk_stop, self._rooms.both, self.spec.limits.workspace_bytes)
         try:
-            stop = await until_end(task, deadline_s=command.deadline_s, disk=disk)
+            stop = await until_end(task, deadline_s=command.deadline_s, disk=watched(disk, command))
         finally:
             self._running.discard(task)
             task.cancel()

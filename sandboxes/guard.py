@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, TypeVar
 
-from sandboxes.sandbox import Ending
+from sandboxes.sandbox import Command, Ending
 
 T = TypeVar("T")
 
@@ -49,6 +49,18 @@ async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable
         if look is not None:
             look.cancel()
             await asyncio.wait({look})  # unlike awaiting it, this cannot be mistaken for our own cancellation
+
+
+def watched(disk: Callable[[], Stop | None], command: Command) -> Callable[[], Stop | None]:
+    """`disk`, and whoever gave the command being asked whether it hangs."""
+
+    def look() -> Stop | None:
+        if stop := disk():
+            return stop
+        why = command.hung() if command.hung else ""
+        return Stop(Ending.HUNG, why) if why else None
+
+    return look
 
 
 async def _look(disk: Callable[[], Stop | None]) -> Stop | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from sandboxes.child import Child
 from sandboxes.disk import disk_stop
 from sandboxes.forward import port_of, serve
-from sandboxes.guard import Stop, finish, until_end
+from sandboxes.guard import Stop, finish, until_end, watched
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.lay import Owner
 from sandboxes.left import LeftBox, open_here, sweep
@@ -154,7 +154,7 @@ class ProcessBox:
         self._live.add(child)
         try:
             disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
-            stop = await until_end(child.end, deadline_s=command.deadline_s, disk=disk)
+            stop = await until_end(child.end, deadline_s=command.deadline_s, disk=watched(disk, command))
             wall_s = time.monotonic() - began
         finally:
             await finish(self._settle(child))

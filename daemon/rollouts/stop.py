@@ -21,6 +21,7 @@ _SHARED = frozenset(
         Outcome.SANDBOX_START,
         Outcome.SANDBOX_LOST,
         Outcome.CLI_CRASHED,
+        Outcome.CLI_HUNG,
         Outcome.CLI_PROTOCOL,
     }
 )

@@ -10,7 +10,7 @@ import pytest
 from harnesses.classify import PROVIDER_OUTCOMES, SILENT_S, Evidence, classify, provider_outcome
 from harnesses.harness import Activation
 from harnesses.outcome import POLICIES, Outcome
-from harnesses.traces.trace import Failure, Message, Trace
+from harnesses.traces.trace import Failure, Message, ToolCall, Trace
 from sandboxes.gateway.policy import ProviderFailure, Tally, Usage
 from sandboxes.sandbox import Ended, Ending
 
@@ -25,6 +25,7 @@ GOOD = Trace(
 )
 STOPPED = replace(GOOD, finished=False, stop_reason="failed", final_answer="partial")
 NOTHING = Trace()
+RAN = replace(STOPPED, stop_reason="", events=(ToolCall("exec_command", "ls", "a", ok=True),))
 USED = Tally(usage=Usage(3, 3000, 0, 90, 0.1))
 UNUSED = Tally()
 
@@ -47,6 +48,7 @@ class Row:
     oom_seen: bool = False
     stdout_cut: bool = False
     host_roomy: bool = False
+    frozen: bool | None = None
     detail: str = ""
     """Must be part of the detail line."""
     stderr: str = field(default="some stderr")
@@ -61,6 +63,7 @@ class Row:
             stdout_cut=self.stdout_cut,
             oom_seen=self.oom_seen,
             host_roomy=self.host_roomy,
+            frozen=self.frozen,
         )
         return Evidence(ended, self.trace, self.tally, self.activation, self.turns_capped, self.stderr)
 
@@ -124,6 +127,22 @@ ROWS = [
     *(Row(f"provider, at the first request: {kind.value}", outcome, trace=STOPPED, code=1,
           tally=replace(failed(kind), usage=Usage()), detail=kind.value)
       for kind, outcome in PROVIDER_OUTCOMES.items()),
+    Row("an answer, then no exit", Outcome.COMPLETED, code=None, ending=Ending.HUNG, detail="was stopped"),
+    Row("an end without an answer, then no exit", Outcome.AGENT_EMPTY, trace=replace(GOOD, final_answer=""), code=None,
+        ending=Ending.HUNG),
+    Row("the turn limit, then no exit", Outcome.AGENT_TURNS, trace=replace(STOPPED, stop_reason="max_turns"), code=None,
+        ending=Ending.HUNG),
+    Row("it hung before any command ran", Outcome.CLI_HUNG, trace=STOPPED, code=None, ending=Ending.HUNG),
+    Row("it hung before the model replied", Outcome.CLI_HUNG, trace=NOTHING, code=None, ending=Ending.HUNG,
+        tally=UNUSED, detail="some stderr"),
+    Row("the provider failed, then it hung", Outcome.OVERLOADED, trace=STOPPED, code=None, ending=Ending.HUNG,
+        tally=failed(ProviderFailure.OVERLOADED)),
+    Row("it hung after commands, and nothing is halted", Outcome.CLI_HUNG, trace=RAN, code=None, ending=Ending.HUNG,
+        frozen=False),
+    Row("it was halted after commands", Outcome.AGENT_ENDED_CLI, trace=RAN, code=None, ending=Ending.HUNG, frozen=True,
+        detail="is halted"),
+    Row("it hung after commands, and who knows why", Outcome.AGENT_ENDED_CLI, trace=RAN, code=None,
+        ending=Ending.HUNG, detail="cannot tell"),
     Row("lost", Outcome.SANDBOX_LOST, code=None, ending=Ending.LOST),
     Row("killed", Outcome.SANDBOX_KILLED, code=None, ending=Ending.KILLED),
     Row("out of memory", Outcome.OUT_OF_MEMORY, code=None, ending=Ending.OUT_OF_MEMORY),

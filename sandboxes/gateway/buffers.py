@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from sandboxes.gateway.bounds import MIB
 from sandboxes.gateway.dialects import Refusal
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-DOOR_BYTES = 128 * 1024 * 1024
-ALL_BYTES = 512 * 1024 * 1024
-DOOR_REQUESTS = 16
-"""Requests of one door that are read, asked and answered at a time; the others wait for their turn, unread."""
-SMALL = 4 * 1024 * 1024
-"""What no request waits for: at most `DOOR_REQUESTS` times as much for a door, beside `ALL_BYTES`."""
+    from sandboxes.gateway.bounds import Bounds
+
+SMALL = 4 * MIB
+"""What no request waits for: at most `Bounds.requests` times as much for a door, beside `Bounds.all_bytes`."""
 
 
 class AllBuffers:
     """What is held for large requests of all doors."""
 
-    def __init__(self, most: int = ALL_BYTES) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
         self._held = 0
         self._freed = asyncio.Event()
@@ -51,11 +50,11 @@ class AllBuffers:
 class DoorBuffers:
     """What one door holds."""
 
-    def __init__(self, together: AllBuffers, most: int = DOOR_BYTES) -> None:
+    def __init__(self, together: AllBuffers, bounds: Bounds) -> None:
         self._together = together
-        self._most = most
+        self._most = bounds.door_bytes
         self._held = 0
-        self._turns = asyncio.Semaphore(DOOR_REQUESTS)
+        self._turns = asyncio.Semaphore(bounds.requests)
 
     def request(self) -> Held:
         """For one request: a context that waits for its turn."""

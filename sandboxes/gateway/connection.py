@@ -15,25 +15,35 @@ from aiohttp.web_protocol import RequestHandler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sandboxes.gateway.bounds import Bounds
+
     Malformed = Callable[[str], web.Response]
 
-HEAD_BYTES = 64 * 1024
-"""Of request line and headers together."""
-HEAD_S = 30.0
-"""From the first byte of a head to its last."""
-IDLE_S = 600.0
-"""A connection that asks nothing for so long is closed; CLIs keep theirs while a tool of the agent's runs."""
 HEADERS = 100
 
 
 class Connection(RequestHandler):
     """A connection whose malformed requests are told to `malformed`, which answers them."""
 
-    def __init__(self, server: web.Server, malformed: Malformed, **options: Any) -> None:
-        super().__init__(server, **options)
+    def __init__(self, server: DoorServer, malformed: Malformed, bounds: Bounds, **options: Any) -> None:
+        super().__init__(
+            server,
+            max_headers=HEADERS,
+            max_field_size=bounds.head_bytes,
+            keepalive_timeout=bounds.idle_s,
+            **options,
+        )
+        self._server = server
+        self._bounds = bounds
         self._malformed = malformed
         self._head = 0
         self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, unless the door was closed while this was being accepted."""
+        super().connection_made(transport)
+        if self._server.closed:
+            self.force_close()
 
     def data_received(self, data: bytes) -> None:
         """Parse, and count what is not yet a whole head."""
@@ -43,10 +53,10 @@ class Connection(RequestHandler):
             self._head_ended()
         elif self._waiter is not None and data:  # between two requests
             self._head += len(data)
-            if self._head > HEAD_BYTES:
+            if self._head > self._bounds.head_bytes:
                 self._give_up("head: too large", 431)
             elif self._head_timer is None:
-                self._head_timer = self._loop.call_later(HEAD_S, self._give_up, "head: too slow", 408)
+                self._head_timer = self._loop.call_later(self._bounds.head_s, self._give_up, "head: too slow", 408)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Forget the timer."""
@@ -86,28 +96,28 @@ class DoorServer(web.Server):
     """Makes such connections, at most `most` of them."""
 
     def __init__(
-        self, handler: Callable[[web.BaseRequest], Any], malformed: Malformed, *, most: int, **options: Any
+        self,
+        handler: Callable[[web.BaseRequest], Any],
+        malformed: Malformed,
+        bounds: Bounds,
+        *,
+        most: int,
+        **options: Any,
     ) -> None:
         super().__init__(handler, access_log=None, **options)
         self._door_malformed = malformed
+        self._bounds = bounds
         self._most = most
         self._options = options
+        self.closed = False
+        """What is accepted from now on is dropped."""
 
     def protocol(self) -> asyncio.BaseProtocol:
         """For a new connection."""
         if len(self.connections) >= self._most:
             return _Turned()
         loop = asyncio.get_running_loop()
-        return Connection(
-            self,
-            self._door_malformed,
-            loop=loop,
-            access_log=None,
-            max_headers=HEADERS,
-            max_field_size=HEAD_BYTES,
-            keepalive_timeout=IDLE_S,
-            **self._options,
-        )
+        return Connection(self, self._door_malformed, self._bounds, loop=loop, access_log=None, **self._options)
 
 
 class _Turned(asyncio.Protocol):

@@ -13,9 +13,9 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from sandboxes.gateway.bounds import Bounds
 from sandboxes.gateway.buffers import AllBuffers, DoorBuffers, Held
 from sandboxes.gateway.cleaning import clean
-from sandboxes.gateway.connection import HEAD_BYTES
 from sandboxes.gateway.dialects import Dialect, Refusal, error_json, final_status, route, shown
 from sandboxes.gateway.headers import presented, presents
 from sandboxes.gateway.heard import Answered, Heard, unheard
@@ -30,9 +30,6 @@ from sandboxes.guard import finish
 
 log = structlog.get_logger(__name__)
 
-REFUSALS = 1000
-"""After so many a door reads no request any more: an agent that asks for ever must not keep us busy."""
-
 
 class ModelDoor:
     """A `Door` onto a real provider. Made by `ModelGateway.open`."""
@@ -44,15 +41,17 @@ class ModelDoor:
         client: UpstreamClient,
         heard: Heard = unheard,
         *,
-        buffers: AllBuffers | None = None,
-        tokens: Tokens | None = None,
+        bounds: Bounds,
+        buffers: AllBuffers,
+        tokens: Tokens,
     ) -> None:
         self._attempt_id = attempt_id
         self._policy = policy
         self._heard = heard
         self._ledger = Ledger(policy)
-        self._buffers = DoorBuffers(buffers or AllBuffers())
-        self._tokens = tokens or Tokens()
+        self._bounds = bounds
+        self._buffers = DoorBuffers(buffers, bounds)
+        self._tokens = tokens
         self._relay = Relay(policy, self._ledger, client)
         self._token = self._tokens.new(attempt_id)
         self._revoked = False
@@ -92,7 +91,7 @@ class ModelDoor:
             log.info("requests cut at the end of the attempt", attempt=self._attempt_id, requests=running)
 
     async def _listen(self, sockets: Path) -> None:
-        self._listener = await Listener.start(sockets, self._handle, self._malformed)
+        self._listener = await Listener.start(sockets, self._handle, self._malformed, self._bounds)
         self._socket = self._listener.socket
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -139,10 +138,11 @@ class ModelDoor:
         if self._revoked:
             log.warning("late request refused", attempt=self._attempt_id)
             raise Refusal("revoked", "this attempt has ended and its key is revoked", status=403)
-        if self._ledger.refused >= REFUSALS:
+        if self._ledger.refused >= self._bounds.refusals:
             raise Refusal("too many refusals", "this attempt was refused too often and is served no more", status=403)
-        if sum(len(name) + len(value) + 4 for name, value in request.raw_headers) > HEAD_BYTES:
-            raise Refusal("head: too large", f"request heads are limited to {HEAD_BYTES} bytes", status=431)
+        if sum(len(name) + len(value) + 4 for name, value in request.raw_headers) > self._bounds.head_bytes:
+            limit = self._bounds.head_bytes
+            raise Refusal("head: too large", f"request heads are limited to {limit} bytes", status=431)
         if "Upgrade" in request.headers:
             raise Refusal("upgrade", "other protocols than HTTP/1.1 are not served", status=403)
         return request.raw_path.partition("?")[0]
@@ -157,7 +157,7 @@ class ModelDoor:
 
     async def _prepared(self, request: web.BaseRequest, dialect: Dialect, held: Held) -> tuple[bytes, Reserve]:
         """Read, check and clean the body. Its bytes alone are kept while it is relayed: parsed, it is far larger."""
-        body = await read_json(request, held)
+        body = await read_json(request, held, limit=self._bounds.body_bytes, within_s=self._bounds.body_s)
         self._check_model(body)
         self._ledger.removed(clean(dialect, body, self._policy.provider_tools))
         try:

@@ -25,7 +25,6 @@ _UP = {
 }
 _UP_PREFIXES = ("x-stainless-",)
 _UP_CHARS = 4096
-_DOWN = {"retry-after", "x-should-retry"}
 _TYPES = {"application/json", "text/event-stream"}
 _BETAS = re.compile(
     r"(context-1m|fast-mode|mcp-|code-execution|files-api|web-(search|fetch)|message-batches|skills-|fallback|managed-)"
@@ -52,10 +51,9 @@ def upstream_headers(theirs: CIMultiDictProxy[str], upstream: Upstream) -> dict[
 
 
 def downstream_headers(theirs: Mapping[str, str]) -> dict[str, str]:
-    """What is passed back to the sandbox: no address, id or name of the provider's."""
-    kept = {name.lower(): value for name, value in theirs.items() if name.lower() in _DOWN and _sendable(value)}
+    """What is passed back to the sandbox with an answer: its kind alone, no address, id or name of the provider's."""
     kind = theirs.get("content-type", "").partition(";")[0].strip().lower()
-    return {**kept, "content-type": kind if kind in _TYPES else "application/octet-stream"}
+    return {"content-type": kind if kind in _TYPES else "application/octet-stream"}
 
 
 def presents(headers: CIMultiDictProxy[str], token: str) -> bool:

@@ -23,6 +23,7 @@ from sandboxes.sandbox import SandboxError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from sandboxes.gateway.bounds import Bounds
     from sandboxes.gateway.connection import Malformed
 
     Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -45,7 +46,7 @@ class Listener:
         self._tasks = tasks
 
     @classmethod
-    async def start(cls, sockets: Path, handler: Handler, malformed: Malformed) -> Listener:
+    async def start(cls, sockets: Path, handler: Handler, malformed: Malformed, bounds: Bounds) -> Listener:
         """Make the folder and listen; raises `SandboxError` if the system does not let us.
 
         `malformed` is told what was wrong with a request that is no HTTP, and gives the answer.
@@ -59,7 +60,7 @@ class Listener:
             task.add_done_callback(tasks.discard)
             return await handler(request)
 
-        web_server = DoorServer(tracked, malformed, most=CONNECTIONS, auto_decompress=False, lingering_time=1.0)
+        web_server = DoorServer(tracked, malformed, bounds, most=CONNECTIONS, auto_decompress=False, lingering_time=1.0)
         folder = None
         try:
             folder = await asyncio.to_thread(make_folder, sockets)
@@ -78,6 +79,7 @@ class Listener:
         Returns how many requests were running.
         """
         self._server.close()
+        self._web.closed = True
         running = len(self._tasks)
         for task in list(self._tasks):
             task.cancel()

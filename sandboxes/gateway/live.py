@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from sandboxes.gateway.dialects import Dialect
+    from sandboxes.gateway.upstream import Waits
     from sandboxes.gateway.usage import Counts
 
 WHOLE_BYTES = 32 * 1024 * 1024
-STREAM_BYTES = 256 * 1024 * 1024
 HELD_BYTES = 256 * 1024
-ALIVE_S = 900.0
-"""How long a provider may send signs of life alone, as some do while their model thinks."""
 
 
 class Broken(Exception):  # noqa: N818 - named for what happened
@@ -38,7 +36,7 @@ class Broken(Exception):  # noqa: N818 - named for what happened
 class Live:
     """One answer with status 2xx. `begin()`, then `chunks()` once, then `close()`."""
 
-    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect, *, idle_s: float) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect, *, waits: Waits) -> None:
         self.status = response.status
         self.headers = response.headers
         self.streaming = response.content_type == "text/event-stream"
@@ -50,7 +48,7 @@ class Live:
         self._telling = 0
         self._response = response
         self._dialect = dialect
-        self._idle_s = idle_s
+        self._waits = waits
         self._held: list[bytes] = []
         self._body: Any = None
 
@@ -91,10 +89,10 @@ class Live:
 
     async def _next(self) -> bytes | None:
         try:
-            async with asyncio.timeout(self._idle_s):
+            async with asyncio.timeout(self._waits.idle_s):
                 chunk = await self._response.content.readany()
         except TimeoutError:
-            raise Broken(ProviderFailure.TIMEOUT, f"silent for {self._idle_s:g} s") from None
+            raise Broken(ProviderFailure.TIMEOUT, f"silent for {self._waits.idle_s:g} s") from None
         except (aiohttp.ClientError, OSError):
             raise Broken(ProviderFailure.CUT_STREAM) from None
         self.received += len(chunk)
@@ -107,10 +105,10 @@ class Live:
         now = time.monotonic()
         if meter.telling > self._telling:
             self._telling, self.told = meter.telling, now
-        if now - self.told > ALIVE_S:
-            raise Broken(ProviderFailure.TIMEOUT, f"nothing but signs of life for {ALIVE_S:g} s")
-        if self.received > STREAM_BYTES:
-            raise Broken(ProviderFailure.BAD_REPLY, f"larger than {STREAM_BYTES // 1024**2} MiB")
+        if now - self.told > self._waits.alive_s:
+            raise Broken(ProviderFailure.TIMEOUT, f"nothing but signs of life for {self._waits.alive_s:g} s")
+        if self.received > self._waits.stream_bytes:
+            raise Broken(ProviderFailure.BAD_REPLY, f"larger than {self._waits.stream_bytes} bytes")
 
     async def _read_whole(self) -> None:
         while (chunk := await self._next()) is not None:

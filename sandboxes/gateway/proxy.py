@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 import structlog
 
+from sandboxes.gateway.bounds import Bounds
 from sandboxes.gateway.buffers import AllBuffers
 from sandboxes.gateway.door import ModelDoor
 from sandboxes.gateway.failures import host_of
@@ -29,19 +30,26 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 CONCURRENCY = 16
+_BOUNDS = Bounds()
 
 
 class ModelGateway:
     """A `Gateway`. Used from one event loop."""
 
     def __init__(
-        self, sockets: Path, *, waits: Waits | None = None, concurrency: int = CONCURRENCY, heard: Heard = unheard
+        self,
+        sockets: Path,
+        *,
+        waits: Waits | None = None,
+        concurrency: int = CONCURRENCY,
+        heard: Heard = unheard,
+        bounds: Bounds = _BOUNDS,
     ) -> None:
         """Nothing is opened yet.
 
         `sockets`: folder for the doors' sockets, this gateway's own. `concurrency`: requests under way at once at one
         provider, over all doors. `waits`: clock, sleep and jitter, injectable for tests.
-        `heard` is told of each request that has ended.
+        `heard` is told of each request that has ended. `bounds`: what doors take from a sandbox.
         """
         self._heard = heard
         self._sockets = sockets
@@ -51,7 +59,8 @@ class ModelGateway:
         self._starting = asyncio.Lock()
         self._clients: dict[tuple[str, str], UpstreamClient] = {}
         self._doors: set[_Door] = set()
-        self._buffers = AllBuffers()
+        self._bounds = bounds
+        self._buffers = AllBuffers(bounds.all_bytes)
         self._tokens = Tokens()
 
     async def open(self, attempt_id: str, policy: DoorPolicy) -> ModelDoor:
@@ -68,6 +77,7 @@ class ModelGateway:
             self._client(policy),
             self._heard,
             doors=self._doors,
+            bounds=self._bounds,
             buffers=self._buffers,
             tokens=self._tokens,
         )
@@ -114,10 +124,11 @@ class _Door(ModelDoor):
         heard: Heard,
         *,
         doors: set[_Door],
+        bounds: Bounds,
         buffers: AllBuffers,
         tokens: Tokens,
     ) -> None:
-        super().__init__(attempt_id, policy, client, heard, buffers=buffers, tokens=tokens)
+        super().__init__(attempt_id, policy, client, heard, bounds=bounds, buffers=buffers, tokens=tokens)
         self._doors = doors
 
     async def close(self) -> Tally:

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 
     from sandboxes.gateway.buffers import Held
 
-BODY_BYTES = 64 * 1024 * 1024
-BODY_SECONDS = 60.0
 BODY_PARTS = 2_000_000
 """Of JSON: three bytes of it may take seventy of ours, so that bytes alone bound nothing."""
 
 
-async def read_json(
-    request: web.BaseRequest, held: Held, *, limit: int = BODY_BYTES, within_s: float = BODY_SECONDS
-) -> Any:
+async def read_json(request: web.BaseRequest, held: Held, *, limit: int, within_s: float) -> Any:
     """The request's body as JSON; raises `Refusal` for what is too large, too slow, oddly encoded or not an object.
 
     `held` is told of every byte as it comes.

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 ERROR_BYTES = 256 * 1024
 CONNECT_S = 10.0
 IDLE_S = 300.0
+ALIVE_S = 900.0
+"""How long a provider may send signs of life alone, as some do while their model thinks."""
+STREAM_BYTES = 256 * 1024 * 1024
+"""Of one streamed answer."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Waits:
     clock: Callable[[], float] = time.time
     connect_s: float = CONNECT_S
     idle_s: float = IDLE_S
+    alive_s: float = ALIVE_S
+    stream_bytes: int = STREAM_BYTES
 
 
 @dataclass
@@ -128,7 +134,7 @@ class UpstreamClient:
                 )
                 if not 200 <= response.status < 300:
                     return await _refused(call.upstream, response)
-                live = Live(response, call.dialect, idle_s=self._waits.idle_s)
+                live = Live(response, call.dialect, waits=self._waits)
                 await live.begin()
             error = live.meter.error if live.meter is not None else None
             kind = classify_error(error) if error is not None else None

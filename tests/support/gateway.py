@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 from pydantic import SecretStr
 
+from sandboxes.gateway.bounds import Bounds
 from sandboxes.gateway.gateway import Door
 from sandboxes.gateway.policy import Caps, DoorPolicy, Price, Provider
 from sandboxes.gateway.policy import Upstream as UpstreamTarget
@@ -92,11 +93,16 @@ class Client:
 
 @asynccontextmanager
 async def opened(
-    sockets: Path, door_policy: DoorPolicy, *, waits: Waits | None = None, concurrency: int = 16
+    sockets: Path,
+    door_policy: DoorPolicy,
+    *,
+    waits: Waits | None = None,
+    concurrency: int = 16,
+    bounds: Bounds | None = None,
 ) -> AsyncIterator[Client]:
     """A real gateway with one door, and a client on it."""
     waits = waits or Waits(rng=random.Random(7), sleep=Sleeps())
-    gateway = ModelGateway(sockets, waits=waits, concurrency=concurrency)
+    gateway = ModelGateway(sockets, waits=waits, concurrency=concurrency, bounds=bounds or Bounds())
     door = await gateway.open("attempt-1", door_policy)
     try:
         async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(door.socket))) as session:

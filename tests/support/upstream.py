@@ -141,7 +141,10 @@ class Upstream:
             joined = b"".join(parts)
             parts = [joined[k : k + step.split] for k in range(0, len(joined), step.split)]
         for part in parts:
-            await response.write(part)
+            try:
+                await response.write(part)
+            except ConnectionError:  # the other side has heard enough
+                return response
             # Also at zero: let the other side run, so that slices arrive as slices.
             await asyncio.sleep(step.pause_s)
         if step.drop_after is not None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sandboxes.gateway import door as door_module
 from sandboxes.gateway import requests as requests_module
+from sandboxes.gateway.bounds import Bounds
 from sandboxes.gateway.cleaning import clean
 from sandboxes.gateway.dialects import Dialect, Refusal
 from sandboxes.gateway.ledger import NOTES
@@ -37,10 +38,15 @@ def said(answer: Answer) -> str:
     return str(error["message"])
 
 
-async def refused(tmp_path: Path, dialect: str, status: int, what: str, **options: Any) -> Answer:
+async def refused(
+    tmp_path: Path, dialect: str, status: int, what: str, *, bounds: Bounds | None = None, **options: Any
+) -> Answer:
     """Sends a request that must be refused; checks all that holds for every refusal."""
     provider = PROVIDERS[dialect]
-    async with Upstream() as server, opened(tmp_path, policy(dialect, server.base_url(provider))) as sandbox:
+    async with (
+        Upstream() as server,
+        opened(tmp_path, policy(dialect, server.base_url(provider)), bounds=bounds) as sandbox,
+    ):
         options.setdefault("method", "POST")
         options.setdefault("path", PATHS[dialect])
         answer = await sandbox.send(options.pop("method"), options.pop("path"), **options)
@@ -142,17 +148,15 @@ async def test_gzip_is_read_and_other_encodings_are_refused(tmp_path: Path) -> N
         await refused(tmp_path, "responses", 400, "body: bad gzip", data=broken, headers=headers)
 
 
-async def test_bodies_are_bounded_also_when_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def small(request: Any, held: Any) -> Any:
-        return await read_json(request, held, limit=1000)
-
-    monkeypatch.setattr(door_module, "read_json", small)
-    await refused(tmp_path, "messages", 413, "body: too large", data=b" " * 1001)
+async def test_bodies_are_bounded_also_when_packed(tmp_path: Path) -> None:
+    small = Bounds(body_bytes=1000)
+    await refused(tmp_path, "messages", 413, "body: too large", data=b" " * 1001, bounds=small)
     bomb = gzip.compress(b" " * 1_000_000)
     assert len(bomb) < 1000 + 200
-    monkeypatch.setattr(door_module, "read_json", lambda *given: read_json(*given, limit=2000))
     packed = {"Content-Encoding": "gzip"}
-    await refused(tmp_path, "messages", 413, "body: too large", data=bomb, headers=packed)
+    await refused(
+        tmp_path, "messages", 413, "body: too large", data=bomb, headers=packed, bounds=Bounds(body_bytes=2000)
+    )
 
 
 async def test_big_bodies_pass(tmp_path: Path) -> None:
@@ -164,9 +168,12 @@ async def test_big_bodies_pass(tmp_path: Path) -> None:
     assert server.requests[0].body["messages"][0]["content"] == big
 
 
-async def test_a_body_that_never_comes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "read_json", lambda *given: read_json(*given, within_s=0.05))
-    async with Upstream() as server, opened(tmp_path, policy("chat", server.base_url("openai"))) as sandbox:
+async def test_a_body_that_never_comes_is_given_up(tmp_path: Path) -> None:
+    short = Bounds(body_s=0.05)
+    async with (
+        Upstream() as server,
+        opened(tmp_path, policy("chat", server.base_url("openai")), bounds=short) as sandbox,
+    ):
         reader, writer = await asyncio.open_unix_connection(str(sandbox.door.socket))
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sandbox.door.token}\r\n"
         writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
@@ -232,8 +239,8 @@ async def test_a_body_is_not_held_twice_while_it_is_relayed(tmp_path: Path) -> N
 
     alive: list[weakref.ref[Marked]] = []
 
-    async def read(request: Any, held: Any) -> Marked:
-        body = Marked(await read_json(request, held))
+    async def read(*given: Any, **options: Any) -> Marked:
+        body = Marked(await read_json(*given, **options))
         alive.append(weakref.ref(body))
         return body
 

@@ -23,6 +23,7 @@ from daemon.budget.purse import Purse
 from daemon.budget.totals import Models, Payer, PricedModel
 from daemon.config import SIMULATED, Config, ConfigError, ModelSection, TargetSection
 from daemon.demo.server import SimulatedModel
+from daemon.engine_kept import keep_engine
 from daemon.housekeeping.room import Room
 from daemon.journal.journal import Journal
 from daemon.journal.lock import state_lock
@@ -299,6 +300,7 @@ async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choi
             "run `honed setup`, or set allow_unsandboxed = true in [sandbox] to run agents unprotected"
         )
         raise SandboxError(msg)
+    await asyncio.to_thread(keep_engine, state_folder(config), section.engine, choice)
     return choice
 
 

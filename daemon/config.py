@@ -27,7 +27,10 @@ from daemon.config_train import BudgetSection, Section, TrainSection
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
 from skills_repo.editable import wrong_pattern
+from skills_repo.risky import RiskKind
 from skills_repo.skill import SKILL_FILE
+
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}")
 
 
 class ConfigError(Exception):
@@ -48,6 +51,10 @@ class SkillSection(Section):
     """Edits may create, change and remove `references/*.md`."""
     max_reference_chars: int = Field(default=20_000, ge=500)
     """Of any file but SKILL.md that edits change or create."""
+    refuse: tuple[RiskKind, ...] = (RiskKind.REMOTE_CODE, RiskKind.SAFEGUARDS)
+    """Risky kinds of edits that are not even tried; those not named are tried, and flagged for people."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Hosts whose `http` addresses are no risk; `*.example.com` is all below it."""
     initial: str = "existing"
     """What a run starts from: `existing` (the repository's skill), `empty`, or a folder relative to honed.toml."""
     follow: bool = True
@@ -257,6 +264,9 @@ def _check_files(config: Config) -> list[Finding]:
     """Other files than SKILL.md are edited by patches, for agents that can open them."""
     skill = config.skill
     wrong: list[Finding] = [(("skill", "editable"), what) for p in skill.editable if (what := wrong_pattern(p))]
+    if any(not _HOST.fullmatch(host) for host in skill.allowed_hosts):
+        what = 'must be names of hosts in lower case, like "docs.example.com" or "*.example.com"'
+        wrong.append((("skill", "allowed_hosts"), what))
     key = "references" if skill.references else "editable"
     if skill.references or any(pattern != SKILL_FILE for pattern in skill.editable):
         if config.train.update_mode != "patch":

@@ -26,6 +26,7 @@ FAILURES = "Failures that its step set out from:"
 """All of the step's edits name the same: which of them an edit is for, `Honed-Evidence` says."""
 _LONG_WORD = 16
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_KIND = re.compile(r"[a-z_]{1,24}")
 _TRAILER = re.compile(r"(Honed-[A-Za-z]+(?:-[A-Za-z]+)*): *(.*)")
 _STEP = re.compile(r"(\d{1,9})\.(\d{1,9})/(\d{1,9})")
 KEYWORD = r"\b(?:(?:clos|resolv|implement)(?:e|es|ed|ing|s)?|fix(?:es|ed|ing)?)\b"
@@ -106,6 +107,8 @@ class EditNote:
     target: str
     """`<harness> <version> / <model>`."""
     optimizer: str
+    review: tuple[str, ...] = ()
+    """Kinds of what a person should look at before an agent does (`risky.RiskKind`)."""
     failures: tuple[str, ...] = ()
     """The failure types that asked for it, as the optimizer worded them."""
     phase: str = "step"
@@ -233,6 +236,7 @@ def _trailers(note: EditNote) -> list[tuple[str, str]]:
         ("Honed-Op", _value(note.edit.op)),
         ("Honed-File", quote(_value(note.edit.file)) if note.edit.file != SKILL_FILE else ""),
         ("Honed-Gate", f"{note.ruling} {_figures(note.gate)}"),
+        ("Honed-Review", " ".join(kind for kind in note.review if _KIND.fullmatch(kind))),
         ("Honed-Evidence", " ".join(ids[:MAX_EVIDENCE] + more)),
         ("Honed-Target", _value(note.target)),
         ("Honed-Optimizer", _value(note.optimizer)),

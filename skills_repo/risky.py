@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from skills_repo import frontmatter
 from skills_repo.hidden import drop_hidden
+from skills_repo.risky_shapes import ADDRESSES, REMOTE, RIGHTS, RUN, SAFEGUARDS
 from skills_repo.skill import SKILL_FILE, Skill, SkillError
 
 MAX_SHOWN = 160
@@ -27,6 +29,10 @@ class RiskKind(StrEnum):
     URL = "url"
     FETCH_AND_RUN = "fetch_and_run"
     PERMISSIONS = "permissions"
+    REMOTE_CODE = "remote_code"
+    """What is fetched or decoded is run at once: nobody could have read it."""
+    SAFEGUARDS = "safeguards"
+    """What keeps an agent in bounds is switched off, or its instructions are set aside."""
     UNREADABLE = "unreadable"
     """A file that is no text, so nobody can say what it does."""
 
@@ -40,6 +46,8 @@ _WORDS = {
     RiskKind.URL: "adds an address",
     RiskKind.FETCH_AND_RUN: "adds a command that fetches or runs other code",
     RiskKind.PERMISSIONS: "widens what an agent may do",
+    RiskKind.REMOTE_CODE: "fetches or decodes code and runs it unread",
+    RiskKind.SAFEGUARDS: "switches off a safeguard of agents",
     RiskKind.UNREADABLE: "adds or changes a file that is no text",
 }
 
@@ -55,41 +63,17 @@ class Risk:
     """What was added, on one line; it comes from a model or a file."""
 
 
-_URL = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]{1,20}:/{2}|\bwww\.|\bdata:[a-z]+/|\bjavascript:)[^\s<>\"'`)\]]*", re.IGNORECASE
-)
-_SHELL = r"(?:(?:ba|z|da|k|c|fi)?sh|python[\d.]*|node|perl|ruby|php|pwsh|powershell|iex|invoke-expression|source|xargs)"
-_RUN = re.compile(
-    rf"""\b(?:curl|wget|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer)\b
-      | \|\s*(?:sudo\s+|env\s+|command\s+){{0,4}}(?:/\S{{0,100}}/)?{_SHELL}(?![\w-])
-      | \b(?:eval|exec)\b[\s("'`]{{0,4}}\$\(
-      | \b{_SHELL}\s+(?:-\w{{1,30}}\s+){{0,4}}["']?(?:<\(|\$\(|`)
-      | \b(?:pip[\d.]*|pipx|uv|npm|pnpm|yarn|gem|cargo|go|brew|apt|apt-get|dnf|yum|apk|conda)\s+
-        (?:-\S{{1,60}}\s+){{0,4}}(?:install|add|pip|get|i)\b
-      | \b(?:npx|bunx|uvx|pnpx)\s | \b(?:yarn|pnpm)\s+dlx\b | \bpipx\s+run\b
-      | \bgit\s+(?:clone|pull|submodule)\b | \b(?:docker|podman)\s+(?:run|pull)\b
-      | \b(?:urlopen|urlretrieve|requests\.get|httpx\.get|fetch)\s*\( | \b(?:exec|eval)\s*\(
-      | \b(?:scp|sftp|rsync|nc|ncat|socat)\s | /dev/tcp/ | \bbase64\s+(?:-d|-D|--decode)\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_RIGHTS = re.compile(
-    r"""--?(?:dangerously|allow|yolo|no-sandbox|privileged|insecure|full-auto|trust-all|skip-permissions)\b[\w-]*
-      | \b(?:sudo|doas|pkexec|setuid|setcap|runas)\b | \bsu\s+(?:-|root\b)
-      | \bchmod\s+(?:-\w{1,30}\s+){0,4}(?:[0-7]{0,3}[2367]\b|[augo]{0,4}\+[rwxst]{0,5}[ws]) | \bchown\s
-      | \b(?:danger-full-access|bypasspermissions|bypass-approvals|acceptedits|approval_policy|sandbox_mode)\b
-      | \b(?:permission-mode|permissionmode|allowed-?tools|allow_?unsandboxed|dontask)\b
-      | \bverify\s*=\s*false\b | \bstricthostkeychecking\b | \bsslverify\b | \bnode_tls_reject_unauthorized\b
-      | (?:^|[\s"'`=(~/])\.(?:ssh|aws|netrc|npmrc|pypirc|kube|docker|git-credentials|env)\b
-      | /etc/(?:shadow|passwd|sudoers)\b | \b(?:docker\.sock|authorized_keys|crontab|git\s+config\s+--global)\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
 _TOOLS = "allowed-tools"
+_PLAIN_ADDRESS = re.compile(r"(?:https?://)?([a-z0-9.-]+)(?::443)?(?:[/?#][\w./?#=&%+,~-]*)?", re.IGNORECASE)
+_PAIRS = (
+    (REMOTE, RiskKind.REMOTE_CODE, RUN, RiskKind.FETCH_AND_RUN),
+    (SAFEGUARDS, RiskKind.SAFEGUARDS, RIGHTS, RiskKind.PERMISSIONS),
+)
+"""The stricter one of each pair is named instead of the other where both see something."""
 
 
-def skill_risks(before: Skill, after: Skill) -> tuple[Risk, ...]:
-    """What the change adds, ordered by file; each thing once."""
+def skill_risks(before: Skill, after: Skill, hosts: Sequence[str] = ()) -> tuple[Risk, ...]:
+    """What the change adds, ordered by file; each thing once. Addresses at `hosts` (`*.x` for all below) are none."""
     found: list[Risk] = []
     for path in sorted(after.files):
         old, new = before.files.get(path, b""), after.files[path]
@@ -100,39 +84,55 @@ def skill_risks(before: Skill, after: Skill) -> tuple[Risk, ...]:
         except UnicodeDecodeError:
             found.append(Risk(RiskKind.UNREADABLE, path, f"{len(new)} bytes"))
             continue
-        found += text_risks(old.decode("utf-8", "replace"), text, file=path)
+        found += text_risks(old.decode("utf-8", "replace"), text, file=path, hosts=hosts)
     return tuple(dict.fromkeys([*found, *_tools(before, after)]))
 
 
-def text_risks(before: str, after: str, *, file: str = SKILL_FILE) -> tuple[Risk, ...]:
+def text_risks(before: str, after: str, *, file: str = SKILL_FILE, hosts: Sequence[str] = ()) -> tuple[Risk, ...]:
     """The same for one text."""
     old, new = _seen(before), _seen(after)
     gone = Counter(old)
     found: list[Risk] = []
-    addresses = {match[0] for line in old for match in _URL.finditer(line)}
+    known = {address for line in old for address in _addresses(line, ())}
     for line in new:
         if gone[line] > 0:
             gone[line] -= 1
             continue
-        found += _of_line(line, addresses, file)
+        found += [Risk(RiskKind.URL, file, text[:MAX_SHOWN]) for text in _addresses(line, hosts) if text not in known]
+        found += _of_line(line, file)
     return tuple(dict.fromkeys(found))
 
 
-def _of_line(line: str, addresses: set[str], file: str) -> Iterable[Risk]:
-    for match in _URL.finditer(line):
-        if match[0] not in addresses:
-            yield Risk(RiskKind.URL, file, match[0][:MAX_SHOWN])
-    for kind, pattern in ((RiskKind.FETCH_AND_RUN, _RUN), (RiskKind.PERMISSIONS, _RIGHTS)):
-        found = pattern.search(line)
+def _addresses(line: str, hosts: Sequence[str]) -> Iterable[str]:
+    for match in ADDRESSES.finditer(line):
+        if not (hosts and _allowed(match[0], hosts)):
+            yield match[0]
+
+
+def _allowed(address: str, hosts: Sequence[str]) -> bool:
+    """An `http` address of such a host, and nothing in it that a program could read as another one."""
+    found = _PLAIN_ADDRESS.fullmatch(address)
+    if found is None:
+        return False
+    host = found[1].lower()
+    return any(host == one or (one.startswith("*.") and host.endswith(one[1:])) for one in hosts)
+
+
+def _of_line(line: str, file: str) -> Iterable[Risk]:
+    for strict, kind, loose, other in _PAIRS:
+        found = strict.search(line)
+        risk = kind if found else other
+        found = found or loose.search(line)
         if found:
             start = max(0, found.start() - 40)
-            yield Risk(kind, file, line[start : start + MAX_SHOWN].strip())
+            yield Risk(risk, file, line[start : start + MAX_SHOWN].strip())
 
 
 def _seen(text: str) -> list[str]:
-    """The lines as a shell or a renderer would read them: continued lines joined, entities resolved, one blank each."""
+    """The lines as a shell, a browser or a renderer would read them: continued lines joined, entities resolved."""
     text = drop_hidden(html.unescape(text.replace("\r\n", "\n")))
-    text = re.sub(r"\\\n", " ", text)
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("\u3002", ".")
+    text = re.sub(r"\\\n", " ", text).replace("[.]", ".")
     return [" ".join(line.split()) for line in text.split("\n")]
 
 

@@ -121,6 +121,8 @@ class ProgressLines:
         again = " (decided before the restart)" if event.replayed else ""
         head = f"{what} {event.outcome.replace('_', ' ')}{scores}{again}: "
         self._line(Text.assemble((head, _STYLES.get(event.outcome, "yellow")), plain(event.reason)))
+        if event.flagged and event.outcome == "accepted":
+            self._line(Text(f"look at it before an agent does: {plain('; '.join(event.flagged))}", style="yellow"))
 
     def _line(self, text: Text) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)

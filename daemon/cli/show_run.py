@@ -121,6 +121,8 @@ def _slow_update(console: Console, view: RunView, update: SlowUpdateDecision) ->
         console.print(Text.assemble("refused ", edit_text(row.edit), safe(f": {row.reason}")))
     for applied in update.report:
         console.print(Text.assemble(f"{applied.status} ", edit_text(applied.edit)))
+    for flag in update.flagged:
+        console.print(Text.assemble(("look at this: ", "yellow"), safe(flag)))
     render_verdict(console, update.verdict)
     for note in update.notes:
         console.print(safe(f"note: {note}"))

@@ -152,6 +152,8 @@ def _edits(console: Console, step: StepDecision) -> None:
     for row in step.report:
         status = Text(str(row.status).replace("_", " "), style=STYLES.get(str(row.status), "yellow"))
         _fate(console, status, row.edit, row.detail or row.edit.rationale)
+    for flag in step.flagged:
+        console.print(Text.assemble(("look at this: ", "yellow"), safe(flag, width=_MOST_WHY)))
     if step.shares:
         shares = ", ".join(f"{share:+.3f}" for share in step.shares)
         console.print(safe(f"what each applied edit carries: {shares}"))

@@ -58,6 +58,7 @@ def _attempt(data: Mapping[str, Any]) -> Event:
 
 def _decided(data: Mapping[str, Any]) -> Event:
     told = {name: data[name] for name in ("outcome", "reason", "before", "after", "replayed")}
+    told["flagged"] = tuple(data.get("flagged", ()))
     step, commits = int(data["step"]), tuple(data["commits"])
     if data["update"] == "slow_update":
         return SlowUpdateDecided(step=step, epoch=int(data["epoch"]), commits=commits, **told)

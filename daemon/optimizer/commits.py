@@ -7,9 +7,10 @@ in front of its edits, in the same move of the branch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from daemon.optimizer.decision import Judged, SlowUpdateDecision, StepDecision
+from daemon.optimizer.risks import RiskRules
 from daemon.optimizer.spending import cost_of
 from daemon.redaction import redact
 from skills_repo.convention import DEFAULT, Convention
@@ -34,6 +35,7 @@ class Committer:
     """Tasks of the selection split."""
     convention: Convention = DEFAULT
     """How the repository words its commits."""
+    risks: RiskRules = field(default_factory=RiskRules)
 
     async def commit(
         self, parent: str, base: Skill, decision: Judged, candidate: Applied, *, start: Skill | None = None
@@ -83,6 +85,7 @@ class Committer:
                 skill=base.name,
                 base=before.digest,
                 edit=_clean(edit),
+                review=self.risks.kinds(before, after),
                 gate=replace(self._figures(decision), share=share),
                 target=self.target,
                 optimizer=self.optimizer,

@@ -81,6 +81,8 @@ class Judged(_Payload):
     """In order of application."""
     report: tuple[AppliedEdit, ...] = ()
     candidate_digest: str = ""
+    flagged: tuple[str, ...] = ()
+    """What the candidate adds that a person should look at before an agent does: `kind: file: text`."""
     verdict: Verdict | None = None
     """None: it did not come to a gate."""
     notes: tuple[str, ...] = ()

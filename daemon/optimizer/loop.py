@@ -129,7 +129,9 @@ class Training:
         """The guards, and what people turned down by then."""
         people = People(self.journal, self.history, firewall, self.beside.rejected)
         taken_back = await people.of(run, self.tasks.split("train"))
-        return Refusals(firewall, repeats=self.knobs.train.refuse_rejected, taken_back=taken_back)
+        return Refusals(
+            firewall, repeats=self.knobs.train.refuse_rejected, taken_back=taken_back, risks=self.knobs.risks
+        )
 
     async def unfinished(self) -> bool:
         """There is a run to go on with; what people committed on HEAD meanwhile waits for the next one."""
@@ -193,6 +195,7 @@ class _Loop:
             target=training.rollouts.label,
             optimizer=f"{training.client.provider} / {training.client.model} (honed {__version__})",
             selection=len(training.tasks.split("selection")),
+            risks=self._tools.knobs.risks,
         )
         self._reporter = Reporter(
             self._tools, training.journal, training.tasks, opened, started=started, steps=len(self._plans)
@@ -369,6 +372,7 @@ def _decided(decision: StepDecision, steps: int, *, replayed: bool) -> StepDecid
         after=verdict.after if verdict else None,
         edits=len(decision.applied),
         replayed=replayed,
+        flagged=decision.flagged,
     )
 
 
@@ -382,6 +386,7 @@ def _slow_update_decided(decision: SlowUpdateDecision, *, replayed: bool) -> Slo
         before=verdict.before if verdict else None,
         after=verdict.after if verdict else None,
         replayed=replayed,
+        flagged=decision.flagged,
     )
 
 

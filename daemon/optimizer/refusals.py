@@ -1,13 +1,14 @@
-"""What is not even tried: leaks, credentials, what was tried already, what changes nothing. Pure; a sentence each."""
+"""What is not even tried: leaks, credentials, risks, repetitions, what changes nothing. Pure; in a sentence each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from daemon.optimizer.firewall import Firewall
 from daemon.optimizer.leaks import candidate_leak, carries_secret, edit_leak
 from daemon.optimizer.people import TakenBack
+from daemon.optimizer.risks import RiskRules
 from daemon.redaction import redact
 from skills_repo.edits import Edit, EditLimits, EditStatus, Op, apply
 from skills_repo.hidden import find_hidden
@@ -27,6 +28,8 @@ class Refusals:
     """Refuse what was rejected on the same skill in this run."""
     taken_back: tuple[TakenBack, ...] = ()
     """What people turned down: refused in every mode."""
+    risks: RiskRules = field(default_factory=RiskRules)
+    """Which addresses, fetched code and rights are not even tried."""
 
     def edit(self, edit: Edit, skill: Skill, limits: EditLimits, rejected: Set[tuple[str, str]]) -> str:
         """Why this edit is not worth a place in the ranking; empty if it is.
@@ -36,6 +39,8 @@ class Refusals:
         if leak := edit_leak(self.firewall, edit, skill):
             return leak
         alone = apply(skill, [edit], limits)
+        if risk := self.risks.edit(edit, alone.stages, skill):
+            return risk
         changed = changes(skill, alone.result) if alone.stages else loose(edit.target, edit.content)
         if taken_back := self._taken_back(changed, edit.evidence):
             return taken_back
@@ -48,13 +53,14 @@ class Refusals:
         """Why a whole candidate is not judged (again); empty if it is. What leaks may be split over two edits."""
         if self.repeats and (skill.digest, candidate.digest) in rejected:
             return f"the same candidate was {_TRIED}"
-        leak = candidate_leak(self.firewall, skill, candidate)
+        leak = candidate_leak(self.firewall, skill, candidate) or self.risks.candidate(skill, candidate)
         return f"the edits together are refused: {leak}" if leak else ""
 
     def guidance(self, text: str, skill: Skill) -> str:
         """Why a slow update's guidance is not written; empty if it may be."""
         written = apply(skill, [Edit(Op.SLOW_UPDATE, content=text)], _ANY_GUIDANCE)
-        return self._shown(text, skill) or self._taken_back(changes(skill, written.result), ())
+        risk = self.risks.candidate(skill, written.result)
+        return self._shown(text, skill) or risk or self._taken_back(changes(skill, written.result), ())
 
     def _shown(self, text: str, skill: Skill) -> str:
         return "it carries a credential" if carries_secret(text, skill) else self.firewall.text(text, skill)

@@ -14,6 +14,7 @@ from daemon.config import Config
 from daemon.config_train import TrainSection
 from daemon.optimizer.gates.rule import GateRule
 from daemon.optimizer.prompts.render import digest as prompts_digest
+from daemon.optimizer.risks import RiskRules
 from daemon.tasks.task import TaskSet
 from skills_repo.edits import REFERENCE_OPS, EditLimits, Op
 from skills_repo.skill import SKILL_FILE, Skill
@@ -41,6 +42,8 @@ class Knobs:
     references: bool = False
     """References may be created, changed and removed."""
     max_reference_chars: int = 20_000
+    risks: RiskRules = field(default_factory=RiskRules)
+    """Which risky edits are not tried, and which addresses are no risk."""
 
     def limits(self, budget: int | None) -> EditLimits:
         """The bounds of a step; what its update mode makes of them: `step.limits_of`."""
@@ -80,6 +83,7 @@ class Knobs:
             editable=config.skill.editable,
             references=config.skill.references,
             max_reference_chars=config.skill.max_reference_chars,
+            risks=RiskRules(frozenset(config.skill.refuse), config.skill.allowed_hosts),
         )
 
 
@@ -110,6 +114,8 @@ def fingerprint(
         "skill.editable": json.dumps(knobs.editable),
         "skill.references": json.dumps(knobs.references),
         "skill.max_reference_chars": str(knobs.max_reference_chars),
+        "skill.refuse": json.dumps(sorted(knobs.risks.refuse)),
+        "skill.allowed_hosts": json.dumps(sorted(knobs.risks.hosts)),
         "skill.initial": knobs.initial.digest if knobs.initial else "existing",
         "honed": version("honed"),
         "harness": harness,

@@ -164,6 +164,7 @@ class SlowUpdate:
             raise EndedError("no_change", f"the guidance cannot be written: {row.status} {row.detail}".strip())
         if reason := self.tools.refusals.candidate(self.state.skill, candidate.result, self.state.rejected):
             raise EndedError("no_change", reason)
+        self._found["flagged"] = self.tools.knobs.risks.flags(self.state.skill, candidate.result)
         return candidate
 
     async def _gate(self, candidate: Applied) -> Verdict:

@@ -29,6 +29,7 @@ from daemon.optimizer.updates.mode import UpdateContext, UpdateMode
 from daemon.optimizer.updates.modes import MODES
 from daemon.optimizer.updates.reask import repaired
 from daemon.optimizer.wording import counted
+from daemon.redaction import redact
 from daemon.rollouts.progress import PhaseStarted
 from daemon.rollouts.result import TaskResult
 from sandboxes.gateway.policy import Usage
@@ -213,7 +214,11 @@ class Step:
             raise EndedError("no_change", f"the edits leave the skill as it is: {'; '.join(rows) or 'they cancel out'}")
         if reason := self.tools.refusals.candidate(skill, candidate.result, self.state.rejected):
             raise EndedError("no_change", reason)
+        self._found["flagged"] = self._flags(candidate)
         return candidate
+
+    def _flags(self, candidate: Applied) -> tuple[str, ...]:
+        return tuple(map(redact, self.tools.knobs.risks.flags(self.state.skill, candidate.result)))
 
     async def _gate(self, candidate: Applied) -> Verdict:
         base, selection = self.state.current, self.tools.selection
@@ -251,6 +256,7 @@ class Step:
                 "report": (*found.applied.report.rows, *missed),
             }
             self._found["candidate_digest"] = found.applied.result.digest
+            self._found["flagged"] = self._flags(found.applied)
         self._found |= {"verdict": found.verdict, "shares": found.shares}
         return found.verdict
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from daemon.config import Config
 from daemon.places import open_history, open_rejected
@@ -38,7 +39,7 @@ async def open_publisher(config: Config) -> AsyncIterator[Publisher]:
     try:
         yield Publisher(
             history=history,
-            settings=section.settings(),
+            settings=replace(section.settings(), allowed_hosts=config.skill.allowed_hosts),
             remote=remote,
             forge=forge,
             facts=facts,

@@ -5,6 +5,7 @@ Events are plain data and arrive in order of happening, which is not the order o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -79,6 +80,8 @@ class StepDecided:
     """Decided before a restart and read back."""
     commits: tuple[str, ...] = ()
     """What an accepted one became."""
+    flagged: tuple[str, ...] = ()
+    """What a person should look at in it: `kind: file: text`."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,12 @@ class SlowUpdateDecided:
     after: float | None
     replayed: bool
     commits: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
+
+
+def kinds_of(flagged: Sequence[str]) -> list[str]:
+    """The kinds alone of what was flagged, in order: nothing of a model's words."""
+    return sorted({flag.partition(":")[0] for flag in flagged})
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from daemon.rollouts.progress import (
     RunStarted,
     SlowUpdateDecided,
     StepDecided,
+    kinds_of,
 )
 
 log = structlog.get_logger(__name__)
@@ -111,6 +112,7 @@ class Canonical:
             before=event.before,
             after=event.after,
             commits=list(event.commits),
+            flagged=kinds_of(event.flagged),
             replayed=event.replayed,
             **more,
             **self._step.fields(),

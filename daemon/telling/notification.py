@@ -13,6 +13,7 @@ from typing import Any
 from daemon.config_hooks import HookEvent
 from daemon.jobs.job import ENDED
 from daemon.redaction import redact_value
+from daemon.rollouts.progress import kinds_of
 from daemon.service.desk import ProjectStatus
 from daemon.telling.events import DaemonEvent
 from daemon.telling.observing import one_line
@@ -65,6 +66,7 @@ class Notification:
             "run": data.get("run") or None,
             "state": data.get("state"),
             "commits": list(data.get("commits") or ()),
+            "flagged": kinds_of(data.get("flagged") or ()),
             "url": self.url,
             "before": data.get("before"),
             "after": data.get("after", data.get("score")),

@@ -117,6 +117,7 @@ class Publisher:
             before=event.before,
             after=event.after,
             commits=list(event.commits),
+            flagged=[one_line(flag) for flag in event.flagged],
             replayed=event.replayed,
             **more,
         )

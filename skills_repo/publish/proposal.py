@@ -77,7 +77,9 @@ def taken_back(commits: Sequence[SkillCommit]) -> set[str]:
     return gone
 
 
-def read_proposal(git: Git, skill_path: str, branch: str, *, base_branch: str, base: str, head: str) -> Proposal:
+def read_proposal(
+    git: Git, skill_path: str, branch: str, *, base_branch: str, base: str, head: str, hosts: Sequence[str] = ()
+) -> Proposal:
     """Everything between two commits; both must be here. Raises `RepositoryError` or `SkillError`."""
     before = _before(git, base, skill_path)
     after = objects.read_skill(git, head, skill_path)
@@ -90,7 +92,7 @@ def read_proposal(git: Git, skill_path: str, branch: str, *, base_branch: str, b
         commits=commits_between(git, base, head, skill_path),
         before=before,
         after=after,
-        risks=skill_risks(before, after),
+        risks=skill_risks(before, after, hosts),
     )
 
 

@@ -247,7 +247,7 @@ class Publisher:
         return await self._in_git(look, self._git, self.remote, self.history.branch, self.settings.base)
 
     async def _propose(self, seen: Situation) -> Proposal:
-        return await self._in_git(propose, self._git, self.history.skill_path, seen)
+        return await self._in_git(propose, self._git, self.history.skill_path, seen, self.settings.allowed_hosts)
 
     async def _in_git(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Work that blocks; what git refuses is said with the repository's name."""

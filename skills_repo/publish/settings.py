@@ -24,3 +24,5 @@ class PublishSettings:
     daily_limit: int = 5
     """Requests of honed opened on one day (UTC), over all skills."""
     labels: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    """Whose addresses ask for no review."""

@@ -5,7 +5,7 @@ Blocking. Reads, fetches missing objects, and moves one ref of honed's own, `ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -90,7 +90,7 @@ def look_here(git: Git, branch: str) -> Situation:
     return Situation(name, head, "HEAD", tip, None, None, None, merged)
 
 
-def propose(git: Git, skill_path: str, seen: Situation) -> Proposal:
+def propose(git: Git, skill_path: str, seen: Situation, hosts: Sequence[str] = ()) -> Proposal:
     """What the branch adds to the base."""
     assert seen.head is not None
     try:
@@ -99,7 +99,13 @@ def propose(git: Git, skill_path: str, seen: Situation) -> Proposal:
         msg = f"{seen.branch} and {seen.base_branch} have no commit in common"
         raise PublishError(f"{msg} (fetch the whole history, or mend [publish] base)") from error
     return read_proposal(
-        git, skill_path, seen.branch, base_branch=seen.base_branch, base=base.splitlines()[0], head=seen.head
+        git,
+        skill_path,
+        seen.branch,
+        base_branch=seen.base_branch,
+        base=base.splitlines()[0],
+        head=seen.head,
+        hosts=hosts,
     )
 
 

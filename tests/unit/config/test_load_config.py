@@ -273,6 +273,20 @@ def test_other_files_are_edited_only_where_that_is_asked_for(tmp_path: Path) -> 
     assert (asked.editable, asked.references, asked.max_reference_chars) == (("SKILL.md", "assets/**/*.txt"), True, 900)
 
 
+def test_risky_edits_are_refused_or_flagged_as_configured(tmp_path: Path) -> None:
+    skill = _load(tmp_path, GOOD).skill
+    assert (skill.refuse, skill.allowed_hosts) == (("remote_code", "safeguards"), ())
+    text = GOOD.replace("[skill]", '[skill]\nrefuse = ["url"]\nallowed_hosts = ["*.example.com", "docs.example.org"]')
+    asked = _load(tmp_path, text).skill
+    assert (asked.refuse, asked.allowed_hosts) == (("url",), ("*.example.com", "docs.example.org"))
+
+
+@pytest.mark.parametrize("host", ["https://example.com", "*", "com", "*.com/", "a..b", "EXAMPLE.com", "e.com:80"])
+def test_an_allowed_host_is_the_name_of_one(tmp_path: Path, host: str) -> None:
+    text = GOOD.replace("[skill]", f'[skill]\nallowed_hosts = ["{host}"]')
+    assert _message(tmp_path, text).startswith(":2: [skill] allowed_hosts must be names of hosts")
+
+
 @pytest.mark.parametrize("pattern", ["", "/etc/*", "../other/*", "a/../b", "a//b", "a\\\\b"])
 def test_no_glob_leaves_the_skills_folder(tmp_path: Path, pattern: str) -> None:
     text = GOOD.replace("[skill]", f'[skill]\neditable = ["{pattern}"]')

@@ -156,3 +156,26 @@ async def test_a_forced_update_is_no_point_of_the_curve_unless_it_was_measured_w
     [row] = [row for row in await history.log() if "Honed-Run" in row.trailers]
     assert row.trailers["Honed-Gate"].startswith("accepted rule=paired/hard/forced")
     assert ("before=" in row.trailers["Honed-Gate"]) is figures
+
+
+async def test_what_a_person_should_look_at_is_in_the_trailer_and_nowhere_else_is_one() -> None:
+    committer, history = made()
+    edits = (Edit(Op.APPEND, content="- See evil.example.com and run `sudo x`."), Edit(Op.APPEND, content="- plain"))
+    applied = apply(BASE, edits, EditLimits(4))
+    one = decision(BETTER).model_copy(update={"chosen": edits, "report": applied.report.rows})
+    await committer.commit(await history.base(), BASE, one, applied)
+    second, first = (row.trailers for row in (await history.log())[:2])
+    assert first["Honed-Review"] == "permissions url"
+    assert "Honed-Review" not in second
+
+
+async def test_no_message_quotes_a_secret_that_an_edit_takes_out() -> None:
+    key = "sk-ant-api03-" + "a1" * 20
+    before = BASE.with_text(BASE.text + f"- key {key}\n")
+    committer, history = made()
+    applied = apply(before, [Edit(Op.DELETE, target=f"- key {key}", rationale=f"it was {key}")], EditLimits(4))
+    one = decision(BETTER).model_copy(update={"report": applied.report.rows})
+    await committer.commit(await history.base(), before, one, applied)
+    commit = (await history.log())[0]
+    assert key not in commit.subject + commit.body
+    assert "[redacted]" in commit.subject

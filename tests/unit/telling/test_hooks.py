@@ -95,7 +95,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_an_accepted_step_is_told_with_skill_branch_commits_and_scores() -> None:
     async with hooked() as world:
         world.bus.publish("published", "a request", project="greeting", outcome="opened", url="https://git.example/1")
-        a_step(world.bus)
+        a_step(world.bus, flagged=["url: SKILL.md: evil.example.com"])
         await until(lambda: len(world.way.got) == 1)
     body = world.body()
     assert len(body.pop("delivery")) == 32
@@ -111,6 +111,7 @@ async def test_an_accepted_step_is_told_with_skill_branch_commits_and_scores() -
         "run": "run-1",
         "state": None,
         "commits": ["c1", "c2"],
+        "flagged": ["url"],
         "url": "https://git.example/1",
         "before": 0.4,
         "after": 0.6,

@@ -53,6 +53,7 @@ def decided(outcome: str = "accepted", **changes: Any) -> StepDecided:
         "edits": 2,
         "replayed": False,
         "commits": ("c1", "c2"),
+        "flagged": ("url: SKILL.md: evil.example.com",),
     }
     return StepDecided(**{**given, **changes})
 
@@ -90,6 +91,7 @@ def test_a_step_is_one_line_with_what_its_attempts_came_to() -> None:
         "after": 0.6,
         "edits": 2,
         "commits": ["c1", "c2"],
+        "flagged": ["url"],
         "replayed": False,
         "attempts": 2,
         "invalid": 1,

@@ -49,6 +49,9 @@ test-hostile: setup ## every attack of the hostile suite on the real engine: att
 faults: setup ## a hundred seeded runs while 10 % of requests and 5 % of boxes fail: the same decisions and commits (minutes)
 	$(BIN)/python -m tests.faults --runs 110 --docker 10
 
+fuzz: bootstrap ## fuzz whatever reads hostile bytes, a minute for each reader (`python -m tests.fuzz --help`)
+	$(BIN)/python -m tests.fuzz
+
 soak: setup ## a real daemon through kills, faults and people's acts (minutes); results in .bench/results.json
 	$(BIN)/python -m tests.soak
 

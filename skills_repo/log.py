@@ -13,6 +13,7 @@ from skills_repo.message import body_of, parse_trailers, place_of
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
 _PLAIN = ("--no-show-signature", "--no-notes", f"--format=tformat:{_FORMAT}")
 _COLUMNS = 6
+_YEAR_9999 = 253_370_764_800.0
 _REVERTS = re.compile(r"^This reverts commit ([0-9a-f]{40,64})", re.MULTILINE)
 _REVERT_SENTENCE = re.compile(r"This reverts commit [0-9a-f]{40,64}[^.]*\.?")
 
@@ -52,7 +53,12 @@ def _read(git: Git, head: str, skill_path: str, *options: str) -> tuple[SkillCom
 
 def _commits(fields: list[str]) -> tuple[SkillCommit, ...]:
     rows = zip(*[iter(fields)] * _COLUMNS, strict=True)
-    return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), float(row[4]), row[5]) for row in rows)
+    return tuple(describe(row[0].lstrip("\n"), row[1], Author(row[2], row[3]), _when(row[4]), row[5]) for row in rows)
+
+
+def _when(text: str) -> float:
+    """Seconds since 1970; 0 where whoever made the commit wrote no date, or one beyond any calendar."""
+    return float(text) if text.isascii() and text.isdigit() and float(text) < _YEAR_9999 else 0.0
 
 
 def describe(sha: str, parents: str, author: Author, when: float, message: str) -> SkillCommit:

@@ -124,7 +124,12 @@ def _shape(file: Path, lines: _Lines) -> Shape:
         msg = f"{file}:1: {lines.faults[0]}: save the file as UTF-8"
         raise TaskError(msg)
     for delimiter in (",", ";", "\t", "|"):
-        columns = tuple(name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), []))
+        try:
+            names = next(csv.reader([header], delimiter=delimiter), [])
+        except csv.Error as error:
+            msg = f"{file}:1: the header is no row: {error}: save the file with plain line ends"
+            raise TaskError(msg) from error
+        columns = tuple(name.strip().lower() for name in names)
         if any(name in columns for name in QUESTION):
             return _checked(file, Shape(delimiter, columns, lines.encoding))
     msg = f"{file}:1: the header {header.strip()[:120]!r} has no column question: name it question, and ground_truth"

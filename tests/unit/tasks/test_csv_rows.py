@@ -131,3 +131,10 @@ def test_a_csv_is_a_set(tmp_path: Path) -> None:
     (tmp_path / "tasks.csv").write_text("question,ground_truth\n" + body)
     assert load_tasks(tmp_path).sizes() == {"train": 16, "selection": 4, "test": 20}
     assert load_tasks(tmp_path / "tasks.csv").digest == load_tasks(tmp_path).digest
+
+
+def test_a_header_that_is_no_row_is_a_fault_that_names_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.csv"
+    file.write_bytes(b"\rquestion,answer\nq,a\n")
+    with pytest.raises(TaskError, match=r"tasks\.csv:1: the header is no row"):
+        list(scan_csv(file))

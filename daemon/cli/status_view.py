@@ -55,11 +55,26 @@ def _parts(status: Status) -> Iterator[Line]:
     if status.paused:
         why = "" if status.paused == "paused" else f": {plain(status.paused)}"
         yield 0, Text(f"everything is paused{why} (`honed resume` goes on)", style="bold yellow")
+    yield from _day(status)
     for trouble in status.troubles:
         yield from _trouble(trouble, status.now)
     for project in status.projects:
         yield 0, Text(" ")
         yield from _project(project, status.now)
+
+
+def _day(status: Status) -> Iterator[Line]:
+    """What all skills together have taken today, where `[daemon.day]` has a cap."""
+    usd, most = status.cap_today_usd, status.cap_today_attempts
+    if usd is None and most is None:
+        return
+    made = sum(one.attempts_today for one in status.projects)
+    spent = [one.spent_today_usd for one in status.projects]
+    known = sum(cost for cost in spent if cost is not None)
+    attempts = f"{made} of {_counted(most, 'attempt')}" if most is not None else _counted(made, "attempt")
+    money = "price unknown" if None in spent else f"${known:.2f}"
+    money += f" of ${usd:.2f}" if usd is not None else ""
+    yield 0, Text(f"today, all skills together: {attempts}, {money}", style="dim")
 
 
 def _trouble(trouble: Trouble, now: float) -> Iterator[Line]:

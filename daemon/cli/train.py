@@ -18,7 +18,7 @@ from daemon.config import load_config
 from daemon.housekeeping.house import keep_house
 from daemon.publishing.around_run import check_publishing, publish_after
 from daemon.training.following import followed_data
-from daemon.training.train import train_with
+from daemon.training.train import ask_both, train_with
 from daemon.wiring import open_parts
 
 
@@ -55,7 +55,7 @@ async def _train(output: Output, file: Path, *, preflight: bool, alone: bool = F
         return await train_there(output, config, daemon)
     await check_publishing(config, output)
     async with open_parts(config, progress(output)) as parts:
-        report = await train_with(parts, output, preflight=preflight)
+        report = await train_with(parts, output, preflight=ask_both if preflight else None)
         followed = followed_data(await parts.history.followed_to(report.base_commit))
         published = await publish_after(config, output)
         data = {**report_data(report, Setting.of(parts)), "followed": followed, "published": published}

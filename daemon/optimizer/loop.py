@@ -10,19 +10,19 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import structlog
 
 from daemon import __version__
 from daemon.budget.purse import OpenPurse, Purse
-from daemon.budget.reached import BudgetReached
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision, RunRecord
 from daemon.optimizer.asking import Optimizer
 from daemon.optimizer.baseline import measure_baseline
 from daemon.optimizer.batches import StepPlan, plan_steps
 from daemon.optimizer.beside import Beside
+from daemon.optimizer.broken_off import broken_off
 from daemon.optimizer.commits import Committer, phase_of
 from daemon.optimizer.decision import Judged, MetaSkillDecision, SlowUpdateDecision, StepDecision
 from daemon.optimizer.ending import Ending
@@ -101,28 +101,27 @@ class Training:
         run_id = opened.run.run_id
         await self.purse.begin_run(run_id)
         try:
-            firewall = await asyncio.to_thread(Firewall.of, self.tasks)
-            if firewall.left_out:
-                log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
-            evidence = Evidence(self.journal, self.history, firewall, self.beside.sessions)
-            real_use = await evidence.of(opened.run)
-            refusals = await self._refusals(firewall, opened.run)
-            report = await _Loop(self, refusals, opened, mark, started, real_use=real_use).run()
-        except RefMovedError as error:
-            # Not ended: if the skill is left as it was, the same run goes on above what others committed.
-            self.observer.notify(RunEnded(run_id, "failed", str(error)))
-            msg = f"{error}: run `honed train` again, what is paid for is kept"
-            raise RunStopped(msg) from error
-        except RunStopped as stop:
-            self.observer.notify(RunEnded(run_id, "failed", str(stop)))
+            report = await self._to_the_end(opened, mark, started)
+        except (Exception, asyncio.CancelledError) as error:
+            self.observer.notify(broken_off(run_id, error))
+            if isinstance(error, RefMovedError):
+                # Not ended: if the skill is left as it was, the same run goes on above what others committed.
+                msg = f"{error}: run `honed train` again, what is paid for is kept"
+                raise RunStopped(msg) from error
             raise
-        except BudgetReached as reached:
-            self.observer.notify(RunEnded(run_id, "stopped", str(reached)))
-            raise
+        self.observer.notify(RunEnded(run_id, "failed" if report.failed else "done", report.ended))
+        return report
+
+    async def _to_the_end(self, opened: Opened, mark: Fingerprint, started: float) -> RunReport:
+        firewall = await asyncio.to_thread(Firewall.of, self.tasks)
+        if firewall.left_out:
+            log.warning("large task files are searched for leaks in part alone", files=firewall.left_out)
+        evidence = Evidence(self.journal, self.history, firewall, self.beside.sessions)
+        real_use = await evidence.of(opened.run)
+        refusals = await self._refusals(firewall, opened.run)
+        report = await _Loop(self, refusals, opened, mark, started, real_use=real_use).run()
         await self.beside.end(*note_of(report, self.rollouts, self.client, self.tasks), self.clock())
-        state: Literal["done", "failed"] = "failed" if report.failed else "done"
-        await self.journal.end_run(run_id, state)
-        self.observer.notify(RunEnded(run_id, state, report.ended))
+        await self.journal.end_run(opened.run.run_id, "failed" if report.failed else "done")
         return report
 
     async def _refusals(self, firewall: Firewall, run: RunRecord) -> Refusals:

@@ -112,6 +112,9 @@ class Status:
     looks: int = 0
     """At what stands, since this process began."""
     circuits: tuple[CircuitStatus, ...] = ()
+    cap_today_usd: float | None = None
+    """`[daemon.day] usd`, as it counts now; None: no cap. Likewise the next one."""
+    cap_today_attempts: int | None = None
 
 
 @dataclass(frozen=True)

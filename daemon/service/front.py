@@ -70,6 +70,7 @@ class FrontDesk:
         jobs = await self.store.jobs(newest=NEWEST)
         seats = {seat.project: seat for seat in choice.seats}
         pauses = {pause.project: pause.reason or "paused" for pause in await self.store.pauses()}
+        day = self.worker.projects.main.daemon.day
         projects = [
             await self._project(one, seats[one.name], tuple(job for job in jobs if job.project == one.name))
             for one in self.worker.projects.all()
@@ -88,6 +89,8 @@ class FrontDesk:
             events=self.bus.newest,
             looks=self.looks(),
             circuits=tuple(CircuitStatus(one.name, one.state.phase, one.reason) for one in self.worker.circuits.all()),
+            cap_today_usd=day.usd,
+            cap_today_attempts=day.attempts,
         )
 
     async def explain(self, number: int) -> Explanation:

@@ -103,8 +103,7 @@ class Runner:
         async with open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts:
             if parts.engine is not None:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
-            await self._preflight(parts, circuits)
-            report = await train_with(parts, teller, preflight=False)
+            report = await train_with(parts, teller, preflight=partial(self._preflight, circuits=circuits))
             branch = parts.history.branch
             await _clear_away(parts)
             await keep_house(parts.state, config.retention, self.clock(), journal=parts.journal)

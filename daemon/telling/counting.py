@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from daemon.config_daemon import DaemonSection
 from daemon.jobs.job import ENDED
 from daemon.service.desk import ProjectStatus, Status
 from daemon.telling import metrics
@@ -72,7 +71,7 @@ class Counting:
         ):
             self.book.add(metrics.TOKENS, *who, kind, value=tokens)
 
-    def stand(self, status: Status, section: DaemonSection, *, ready: bool) -> None:
+    def stand(self, status: Status, *, ready: bool) -> None:
         """Put what stands now in the place of what stood."""
         book = self.book
         for metric in _STANDING:
@@ -89,7 +88,7 @@ class Counting:
             book.put(metrics.TROUBLE, trouble.name, trouble.project, value=1)
         for project in status.projects:
             self._project(project)
-        self._caps(ALL, section.day.usd, section.day.attempts)
+        self._caps(ALL, status.cap_today_usd, status.cap_today_attempts)
 
     def _project(self, project: ProjectStatus) -> None:
         book, name, progress = self.book, project.name, project.progress

@@ -97,7 +97,7 @@ class Pages:
         except TimeoutError:
             log.warning("metrics_unanswered", reason=f"the daemon did not say how it stands within {STATUS_S:g} s")
             return 503, b"the daemon did not answer in time\n", _TEXT
-        self.counting.stand(status, self.config.daemon, ready=not self.desk.ready())
+        self.counting.stand(status, ready=not self.desk.ready())
         return 200, written(self._registry), CONTENT_TYPE
 
 

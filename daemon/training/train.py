@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from daemon.budget.opening import unknown_prices
 from daemon.config import SkillSection
 from daemon.optimizer.beside import open_beside
@@ -18,9 +20,19 @@ from daemon.wiring import Parts
 from skills_repo.history import RepositoryError
 from skills_repo.skill import Skill, SkillError
 
+Preflight = Callable[[Parts], Awaitable[None]]
+"""Asks whoever is to be paid whether they answer; raises what would stop the run."""
 
-async def train_with(parts: Parts, teller: Teller, *, preflight: bool = True) -> RunReport:
-    """Check, then run one training to its end."""
+
+async def ask_both(parts: Parts) -> None:
+    """One canary through the target, and one to the optimizer."""
+    assert parts.optimizer_canary is not None
+    await check_target(parts.canary, parts.state / "attempts")
+    await check_optimizer(parts.optimizer_canary)
+
+
+async def train_with(parts: Parts, teller: Teller, *, preflight: Preflight | None = ask_both) -> RunReport:
+    """Check, then run one training to its end; `preflight` is asked once nothing else stands in its way."""
     for line in parts.loud:
         teller.warn(line)
     for left in parts.swept:
@@ -34,11 +46,9 @@ async def train_with(parts: Parts, teller: Teller, *, preflight: bool = True) ->
         training = await _training(parts)
     initial = training.knobs.initial
     _refuse_long(initial or await parts.history.read(await parts.history.base()), parts.config.skill)
-    assert parts.optimizer_canary is not None
     await _say_costs(parts, teller)
-    if preflight:
-        await check_target(parts.canary, parts.state / "attempts")
-        await check_optimizer(parts.optimizer_canary)
+    if preflight is not None:
+        await preflight(parts)
     return await training.run()
 
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -359,3 +360,13 @@ def test_moments_and_lists() -> None:
     assert clock(NOW - 10 * 86_400, NOW)[:4] == "2026"
     assert listed(["a", "b"], most=2) == "a, b"
     assert listed(["a", "b", "c", "d"], most=2) == "a, b and 2 more"
+
+
+def test_status_says_what_all_skills_together_have_taken_of_the_day(
+    daemon: Beside, toml: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "all skills together" not in verb("status", toml, capsys).out
+    daemon.desk.shown = replace(daemon.desk.shown, cap_today_usd=5.0, cap_today_attempts=50)
+    assert (
+        "today, all skills together: 36 of 50 attempts, $0.75 of $5.00" in verb("status", toml, capsys).out.splitlines()
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 
 from daemon import __version__
 from daemon.config_train import TrainSection
-from daemon.rollouts.progress import AttemptFinished, PhaseStarted, RunEnded, RunStarted, StepDecided
+from daemon.journal.journal import JournalError
+from daemon.rollouts.progress import AttemptFinished, Event, PhaseStarted, RunEnded, RunStarted, StepDecided
 from daemon.rollouts.stop import RunStopped
 from daemon.tasks.task import TaskSet
 from harnesses.harness import Assignment, Attempt
@@ -303,3 +305,42 @@ async def test_a_skill_that_no_step_changed_has_one_score_before_and_after(tmp_p
     assert report.selection.before == report.selection.after
     assert report.selection.after is not None
     assert report.selection.after.score == pytest.approx(0.8125)
+
+
+class Holding(Heard):
+    """Hears, and says when the first attempt has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = asyncio.Event()
+
+    def notify(self, event: Event) -> None:
+        super().notify(event)
+        if isinstance(event, AttemptFinished):
+            self.first.set()
+
+
+async def test_a_run_that_is_stopped_at_once_is_told_to_have_ended(tmp_path: Path) -> None:
+    world = small(tmp_path)
+    world.observer = heard = Holding()
+    task = asyncio.create_task(world.training().run())
+    await heard.first.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert heard.events[-1] == RunEnded(heard.events[0].run_id, "stopped", "stopped at once")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("error", [JournalError("the journal cannot be written"), ValueError("a fault\nof ours")])
+async def test_whatever_ends_a_run_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    world = small(tmp_path)
+    world.observer = heard = Heard()
+
+    async def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(world.journal, "end_run", fail)
+    with pytest.raises(type(error)):
+        await world.training().run()
+    [ended] = [event for event in heard.events if isinstance(event, RunEnded)]
+    assert (ended.state, ended.reason) == ("failed", " ".join(str(error).split()))

@@ -332,6 +332,16 @@ async def test_a_broken_file_holds_its_project_and_its_mending_lets_it_go_on(tmp
     assert await house.states() == ["done"]
 
 
+async def test_the_days_caps_of_the_status_are_those_that_count_now(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    before = await house.desk.status()
+    assert (before.cap_today_usd, before.cap_today_attempts) == (None, None)
+    lay(tmp_path, more="[daemon.day]\nusd = 7.5\nattempts = 40\n")
+    house.projects.reload()
+    after = await house.desk.status()
+    assert (after.cap_today_usd, after.cap_today_attempts) == (7.5, 40)
+
+
 async def test_a_job_whose_run_had_ended_does_no_other_jobs_work(tmp_path: Path, monkeypatch: Any) -> None:
     async def ended(project: Project, run_id: str) -> JobEnd | None:
         return DONE if run_id == "r-1" else None

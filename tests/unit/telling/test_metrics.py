@@ -9,8 +9,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from daemon.config_daemon import DaemonSection
-from daemon.config_train import CapSection
 from daemon.redaction import register_secret
 from daemon.service.desk import CircuitStatus, Trouble
 from daemon.telling import metrics
@@ -115,12 +113,12 @@ def test_requests_to_providers_are_counted_with_latency_tokens_and_retries() -> 
 
 
 def test_what_stands_replaces_what_stood() -> None:
-    counting, section = Counting(), DaemonSection(day=CapSection(usd=9.5))
+    counting = Counting()
     project = a_project(state="training", queued=(a_job(), a_job(2)), cap_today_usd=3.0, cap_today_attempts=50)
     troubles = (Trouble("engine", "greeting", 1.0, "gone", "start it"),)
     circuits = (CircuitStatus("openai", "half_open", "no answer"), CircuitStatus("anthropic", "closed", ""))
-    status = a_status(project, troubles=troubles, circuits=circuits, looks=7)
-    counting.stand(status, section, ready=False)
+    status = a_status(project, troubles=troubles, circuits=circuits, looks=7, cap_today_usd=9.5)
+    counting.stand(status, ready=False)
     found = samples(counting.book)
     assert value(found, "honed_ready") == 0
     assert value(found, "honed_looks_total") == 7
@@ -135,7 +133,7 @@ def test_what_stands_replaces_what_stood() -> None:
     assert value(found, "honed_budget_cap_usd", project="*") == 9.5
     assert ("honed_budget_cap_attempts", (("project", "*"),)) not in found
 
-    counting.stand(a_status(a_project("other", score=None, spent_today_usd=None)), DaemonSection(), ready=True)
+    counting.stand(a_status(a_project("other", score=None, spent_today_usd=None)), ready=True)
     found = samples(counting.book)
     assert not [key for key in found if "greeting" in str(key) or key[0] in ("honed_trouble", "honed_circuit_open")]
     assert not [key for key in found if key[0] in ("honed_score", "honed_budget_spent_usd", "honed_budget_cap_usd")]

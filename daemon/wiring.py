@@ -32,11 +32,10 @@ from daemon.places import open_history, state_folder
 from daemon.preflight import impatient
 from daemon.recovery.hand import recover
 from daemon.recovery.look import Place
-from daemon.redaction import register_secret
 from daemon.rollouts.attempt import AttemptSettings
 from daemon.rollouts.progress import Observer
 from daemon.rollouts.rollouts import Rollouts
-from daemon.secrets import read_key
+from daemon.secrets import prepare, read_key, renewal
 from daemon.setup.clis import agents_folder
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
@@ -123,9 +122,8 @@ def upstream_of(section: ModelSection, simulated: SimulatedModel | None) -> Upst
         upstream = Upstream(section.provider, base, SecretStr("simulated-model-needs-no-key"))
     else:
         key_name, key = read_key(section)
-        register_secret(key)
         base = section.base_url or _PUBLIC[section.provider]
-        upstream = Upstream(section.provider, base, key, key_name)
+        upstream = Upstream(section.provider, base, key, key_name, renewal=renewal(section))
     return replace(upstream, timeout_s=section.timeout_s, retry_s=section.retry_s, tries=section.tries)
 
 
@@ -176,6 +174,7 @@ async def open_parts(
         journal = SqliteJournal(state / "journal.sqlite")
         stack.push_async_callback(journal.close)
         simulated = await _simulated(stack, target, config)
+        await asyncio.to_thread(prepare, (target, config.optimizer if optimizer else None, config.judge))
         upstream = upstream_of(target, simulated)
         ask = partial(_client, stack, simulated=simulated, heard=heard)
         judge = _judge(ask, config, tasks)
@@ -285,14 +284,7 @@ async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choi
     if target.harness == "chat" and not any(needs_sandbox(task) or runs_scripts(task) for task in tasks.tasks):
         return None
     section = config.sandbox
-    rootfs = rootfs_status(honed_home())
-    choice = await choose_engine(
-        section.engine,
-        image=section.image or SANDBOX_IMAGE,
-        rootfs=rootfs.path if rootfs else None,
-        owner=owner_id(config),
-        docker_url=engine_address(),
-    )
+    choice = await engine_of(config)
     facts = await choice.sandbox.facts()
     if not facts.isolated and not section.allow_unsandboxed and not is_simulated(target):
         msg = (
@@ -302,6 +294,18 @@ async def _engine(config: Config, target: TargetSection, tasks: TaskSet) -> Choi
         raise SandboxError(msg)
     await asyncio.to_thread(keep_engine, state_folder(config), section.engine, choice)
     return choice
+
+
+async def engine_of(config: Config) -> Choice:
+    """The engine that the configuration asks for, whether anything needs it or not; raises `SandboxError`."""
+    rootfs = rootfs_status(honed_home())
+    return await choose_engine(
+        config.sandbox.engine,
+        image=config.sandbox.image or SANDBOX_IMAGE,
+        rootfs=rootfs.path if rootfs else None,
+        owner=owner_id(config),
+        docker_url=engine_address(),
+    )
 
 
 def owner_id(config: Config) -> str:

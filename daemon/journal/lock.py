@@ -1,6 +1,8 @@
 """One honed per state directory: a lock file that dies with its process.
 
 Invariant: the kernel holds the lock (`flock`), so a killed process never leaves it; the pid beside it is for people.
+A child that it was just starting has the lock's descriptor until it becomes another program, so it may live on for
+moments.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from filelock import FileLock, Timeout
 
 from daemon.control.holding import daemon_that_holds
 from daemon.journal.journal import JournalError
+
+_DYING_S = 10.0
+"""How long a dead process's last child is waited for."""
 
 
 class StateBusyError(JournalError):
@@ -40,7 +45,7 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
     pid_file = folder / f"{name}.pid"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        _acquire(lock, pid_file)
     except Timeout as error:
         pid = _holder(pid_file)
         raise StateBusyError(folder, pid, daemon_that_holds(folder, pid)) from error
@@ -52,6 +57,27 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
     finally:
         pid_file.unlink(missing_ok=True)
         lock.release()
+
+
+def _acquire(lock: FileLock, pid_file: Path) -> None:
+    try:
+        lock.acquire()
+    except Timeout:
+        pid = _holder(pid_file)
+        if pid is None or _lives(pid):
+            raise
+        lock.acquire(timeout=_DYING_S)
+
+
+def _lives(pid: int) -> bool:
+    """A process of that id runs; one that has ended and that nobody has asked for yet does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except (ProcessLookupError, OverflowError):
+        return False
+    except (OSError, IndexError):  # somebody else's, or a system without /proc
+        return True
 
 
 def _holder(pid_file: Path) -> int | None:

@@ -7,8 +7,6 @@ cannot be written; a box that stays is found again by its labels.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,29 +45,19 @@ class Recovered:
     """Attempts that wait for their score."""
     abandoned: list[str] = field(default_factory=list)
     resume: list[str] = field(default_factory=list)
-    """Runs with an accepted step that is not committed yet: they should go on before anything else."""
+    """Runs with an accepted step that is not committed yet: they commit it first thing when they go on."""
     dropped: list[str] = field(default_factory=list)
     """Runs that a person has taken an accepted step back from: they will not go on."""
     problems: list[str] = field(default_factory=list)
     """What could not be done, in words: it is tried again the next time."""
 
 
-async def recover(
-    place: Place,
-    *,
-    live: Set[str] = frozenset(),
-    live_runs: Set[str] = frozenset(),
-    starting: bool = True,
-    engine_required: bool = True,
-    clock: Callable[[], float] = time.time,
-) -> Recovered:
-    """Look, reconcile, act. At the start of a process, and in a long one after its engine was away.
+async def recover(place: Place, *, engine_required: bool = True) -> Recovered:
+    """Look, reconcile, act; nothing of this process is at work in the place, and nobody else's is: its lock is held.
 
     Raises `JournalError`, and `SandboxError` if the engine does not answer and is required.
     """
-    seen = await look(
-        place, live=live, live_runs=live_runs, starting=starting, engine_required=engine_required, clock=clock
-    )
+    seen = await look(place, engine_required=engine_required)
     done = Recovered()
     if seen.boxes is None:
         done.problems.append("the engine does not answer: boxes that were left are looked for again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,36 +44,23 @@ class Place:
         return self.state / "attempts"
 
 
-async def look(
-    place: Place,
-    *,
-    live: Set[str] = frozenset(),
-    live_runs: Set[str] = frozenset(),
-    starting: bool = True,
-    engine_required: bool = True,
-    clock: Callable[[], float] = time.time,
-) -> Seen:
-    """Look at everything. `starting`: nothing of this process exists yet, so that scratch can only be a dead one's.
-
-    Raises `SandboxError` if the engine does not answer and is required.
-    """
+async def look(place: Place, *, engine_required: bool = True) -> Seen:
+    """Look at everything. Raises `SandboxError` if the engine does not answer and is required."""
     planned = await place.journal.unfinished_attempts()
     runs = [run for run in await place.journal.find_runs() if run.state == "open"]
     return Seen(
-        now=clock(),
+        now=time.time(),
         planned=planned,
         stale=frozenset(await place.journal.unfinished_attempts(of_ended_runs=True)),
-        receipts=await asyncio.to_thread(_receipts, place.attempts, [one for one in planned if one not in live]),
+        receipts=await asyncio.to_thread(_receipts, place.attempts, planned),
         boxes=await _boxes(place.sandbox, required=engine_required),
         runs=tuple(OpenRun(run.run_id, trains(run)) for run in runs),
         accepted=await _accepted(place, [run.run_id for run in runs if trains(run) and run.skill == place.skill]),
-        leftovers=await asyncio.to_thread(_leftovers, place.state) if starting else (),
-        live=frozenset(live),
-        live_runs=frozenset(live_runs),
+        leftovers=await asyncio.to_thread(_leftovers, place.state),
     )
 
 
-def _receipts(attempts: Path, ids: list[str]) -> dict[str, str]:
+def _receipts(attempts: Path, ids: Iterable[str]) -> dict[str, str]:
     found = {attempt_id: read_receipt(attempts / attempt_id) for attempt_id in ids}
     return {
         attempt_id: receipt.record.key

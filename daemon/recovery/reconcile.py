@@ -1,8 +1,9 @@
 """What follows from what a dead honed left: a pure function from everything seen to actions, in order.
 
-Evidence has three values, and what proves an end beats what proves nothing. Invariants: an attempt or run that lives in
-this process is never touched; every planned attempt comes to exactly one end, or waits for its score; acting twice on
-the same sight changes nothing more, and after acting there is nothing left to do.
+Nothing of ours lives when it is asked: whoever asks holds the state folder's lock and has begun nothing yet. Evidence
+has three values, and what proves an end beats what proves nothing. Invariants: every planned attempt comes to exactly
+one end, or waits for its score; acting twice on the same sight changes nothing more, and after acting there is nothing
+left to do.
 """
 
 from __future__ import annotations
@@ -82,9 +83,6 @@ class Seen:
     runs: tuple[OpenRun, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     leftovers: tuple[Leftover, ...] = ()
-    live: frozenset[str] = frozenset()
-    """Attempts under way in this process."""
-    live_runs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -166,8 +164,6 @@ def _attempts(seen: Seen) -> list[Action]:
     actions: list[Action] = []
     waiting: set[str] = set()
     for attempt_id in seen.planned:
-        if attempt_id in seen.live:
-            continue
         key = seen.receipts.get(attempt_id)
         if key is not None and key not in waiting and attempt_id not in seen.stale:
             waiting.add(key)
@@ -197,14 +193,14 @@ def _state(box: LeftBox) -> Evidence:
 
 
 def _runs(seen: Seen) -> list[Action]:
-    over = [run.run_id for run in seen.runs if not run.trains and run.run_id not in seen.live_runs]
+    over = [run.run_id for run in seen.runs if not run.trains]
     return [EndRun(run_id, "it scored a skill when its honed died: the same command scores anew") for run_id in over]
 
 
 def _commits(seen: Seen) -> list[Action]:
     actions: list[Action] = []
     for one in seen.accepted:
-        if one.run_id in seen.live_runs or one.commits is None:
+        if one.commits is None:
             continue  # a repository that cannot be read proves nothing
         if one.commits and not one.noted:
             actions.append(NoteCommits(one.run_id, one.step, one.phase, one.commits))
@@ -215,7 +211,7 @@ def _commits(seen: Seen) -> list[Action]:
 
 
 def _boxes(seen: Seen) -> list[Action]:
-    left = [box for box in seen.boxes or () if is_left(box, seen.live, seen.now)]
+    left = [box for box in seen.boxes or () if is_left(box, frozenset(), seen.now)]
     return [RemoveBox(box.name, _orphan(box, seen)) for box in left]
 
 

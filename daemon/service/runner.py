@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -72,6 +73,8 @@ class Runner:
     clock: Callable[[], float] = time.time
     engine: str = ""
     """The engine of the newest run, and its version."""
+    alone: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """By project: whoever works in its state folder holds it, so that no job is turned away by the daemon itself."""
     _answered: dict[str, float] = field(default_factory=dict)
     """When each circuit's provider last answered (monotonic)."""
 
@@ -100,7 +103,10 @@ class Runner:
             (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
         )
         guard = partial(_guard, circuits=circuits, leash=leash, day=self.day)
-        async with open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts:
+        async with (
+            self.alone[project.name],
+            open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts,
+        ):
             if parts.engine is not None:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
             report = await train_with(parts, teller, preflight=partial(self._preflight, circuits=circuits))

@@ -35,6 +35,7 @@ from daemon.service.looker import Looker
 from daemon.service.notify import Supervisor
 from daemon.service.project import Project
 from daemon.service.projects import Projects
+from daemon.service.recovering import Recovering
 from daemon.service.runner import Runner
 from daemon.service.signals import Signals
 from daemon.service.tending import Tending
@@ -81,6 +82,8 @@ class Service:
             )
             self.looker.wake = self.worker.wake
             self.tending = Tending(self.projects, self.store, self.looker, self.bus, self.troubles, self.worker.wake)
+            self.tending.alone = runner.alone
+            self.recovering = Recovering(self.bus, runner.alone)
             self.worker.blocked = lambda: self.tending.full
             self.worker.uses = self.tending.uses
             self.desk = FrontDesk(
@@ -122,12 +125,16 @@ class Service:
 
     def _side_tasks(self) -> list[Coroutine[Any, Any, None]]:
         return [
+            self.recovering.all(self.projects.all()),
             self._watch(),
             self._fetch(),
             self._clock(),
             self._beats(),
             self._drain(),
             self._reloads(),
+            self.tending.disk(),
+            self.tending.inbox(),
+            self.tending.house(),
         ]
 
     async def _watch(self) -> None:

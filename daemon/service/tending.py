@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -44,6 +45,8 @@ class Tending:
     troubles: Troubles
     wake: Callable[[], None]
     clock: Callable[[], float] = time.time
+    alone: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """By project: whoever works in its state folder holds it (`Runner.alone`)."""
     full: str = ""
     """Why nothing may begin; empty while there is room."""
     uses: dict[str, Use] = field(default_factory=dict)
@@ -116,14 +119,26 @@ class Tending:
     async def _house_of(self, project: Project) -> None:
         if not (project.state / "journal.sqlite").exists():
             return
+        lock = self.alone[project.name]
+        if lock.locked():  # a run of days must not keep its house from being kept; what it needs is spared
+            self._kept(project, await self._keep(project, alone=False))
+            return
+        async with lock:
+            await self._house_alone(project)
+
+    async def _house_alone(self, project: Project) -> None:
         try:
             with state_lock(project.state):
                 report = await self._keep(project, alone=True)
-        except StateBusyError:  # a run of days must not keep its house from being kept; what it needs is spared
+        except StateBusyError:  # another process works here
             report = await self._keep(project, alone=False)
         except JournalError as error:  # the folder cannot be written
             self.troubles.begin("house", str(error), project=project.name)
             return
+        self._kept(project, report)
+
+    def _kept(self, project: Project, report: Report | None) -> None:
+        """Tell what came of it."""
         if report is None:
             return
         if report.problems:

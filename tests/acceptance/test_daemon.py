@@ -27,9 +27,9 @@ def causes(one: Daemon) -> list[str]:
     return [job.cause.kind for job in one.jobs()]
 
 
-def said(one: Daemon) -> str:
-    """Why the newest job waits, or how it ended."""
-    return f"waits: {one.jobs()[-1].reason}"
+def waits_for(one: Daemon) -> str:
+    """Why jobs wait; which of several causes at once was seen first is nobody's promise."""
+    return "; ".join(job.reason for job in one.jobs() if job.state == "queued")
 
 
 def came(one: Daemon, kind: str) -> None:
@@ -71,7 +71,7 @@ def test_acts_of_people_become_runs_and_what_changes_nothing_does_not(project: P
         kept = git(project, "log", "--format=%H", "-1", "--grep=Honed-Run", BRANCH)
         git(project, "checkout", "-q", BRANCH)
         git(project, "revert", "--no-edit", kept)
-        one.until(lambda: "waits: branch honed/text is checked out" in said(one), "it says why it waits")
+        one.until(lambda: "branch honed/text is checked out" in waits_for(one), "it says why it waits")
         git(project, "checkout", "-q", "main")
         came(one, "taken-back")
         lines = tasks.read_text().splitlines(keepends=True)

@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.soak.house import House, Soaked
+from tests.soak.overtaken import not_overtaken
 from tests.support.honed_cli import git
 
 Key = tuple[str, int, str]
@@ -32,7 +34,7 @@ class Tally:
     accepted: int = 0
     """Steps and slow updates that a gate accepted and that are in git, each once."""
     overtaken: int = 0
-    """Accepted, but a person had moved the skill on before the commit: their run was given up for a new one."""
+    """Accepted, but a person had moved the skill or the configuration on before the commit (`overtaken.py`)."""
     commits: int = 0
     again: int = 0
     """Commits made again on a person's version."""
@@ -44,7 +46,9 @@ class Tally:
 
 def attempts(house: House) -> int:
     """Attempts that have ended so far, in all journals."""
-    return sum(_rows(one, "SELECT count(*) FROM attempts WHERE state = 'finished'")[0][0] for one in _begun(house))
+    return sum(
+        _rows(one.folder, "SELECT count(*) FROM attempts WHERE state = 'finished'")[0][0] for one in _begun(house)
+    )
 
 
 def check(house: House) -> tuple[Tally, list[str]]:
@@ -54,7 +58,7 @@ def check(house: House) -> tuple[Tally, list[str]]:
         if one not in _begun(house):
             faults.append(f"{one.name}: it has no journal")
             continue
-        counted, found = _project(one)
+        counted, found = check_project(one.folder)
         tally = tally.plus(counted)
         faults += [f"{one.name}: {fault}" for fault in found]
     return tally, [*faults, *_jobs(house)]
@@ -65,26 +69,25 @@ def _begun(house: House) -> list[Soaked]:
 
 
 def _has_tables(one: Soaked) -> bool:
-    return bool(_rows(one, "SELECT 1 FROM sqlite_master WHERE name = 'attempts'"))
+    return bool(_rows(one.folder, "SELECT 1 FROM sqlite_master WHERE name = 'attempts'"))
 
 
-def _project(one: Soaked) -> tuple[Tally, list[str]]:
-    accepted, states, noted = _decided(one)
-    found = list(_commits(one))
+def check_project(folder: Path) -> tuple[Tally, list[str]]:
+    """One project: the tally, and what does not hold."""
+    accepted, states, noted = _decided(folder)
+    found = list(_commits(folder))
     originals = [commit for commit in found if not commit.again and not commit.turned_down]
-    faults = [*_twice(originals), *_journal(one), *_left(one)]
+    faults = [*_twice(originals), *_journal(folder), *_left(folder)]
     in_git = {commit.key for commit in originals if commit.key[2] != "initial"}
     faults += [f"{key} is in git, but no decision accepted it" for key in sorted(in_git - accepted)]
     missing = accepted - in_git
-    faults += [
-        f"{key} was accepted by a finished run, and is not in git" for key in missing if states[key[0]] == "done"
-    ]
+    faults += not_overtaken(folder, missing)
     by_sha = {commit.sha: commit for commit in found}
     for key, shas in noted.items():
         wrong = [sha for sha in shas if sha not in by_sha or by_sha[sha].key != key]
         faults += [f"the journal names {sha} for {key}, git does not" for sha in wrong]
     faults += [f"{key} is in git, and the journal does not name its commits" for key in sorted(in_git - set(noted))]
-    count = _rows(one, "SELECT count(*) FROM attempts WHERE state = 'finished'")[0][0]
+    count = _rows(folder, "SELECT count(*) FROM attempts WHERE state = 'finished'")[0][0]
     again = sum(commit.again for commit in found)
     return Tally(count, len(states), len(in_git), len(missing), len(originals), again), faults
 
@@ -99,9 +102,9 @@ class _Commit:
     turned_down: bool
 
 
-def _commits(one: Soaked) -> Iterator[_Commit]:
+def _commits(folder: Path) -> Iterator[_Commit]:
     """Every commit with honed's trailers that any ref holds."""
-    text = git(one.folder, "log", "--all", "--format=%H%x00%(trailers:only,unfold)%x01")
+    text = git(folder, "log", "--all", "--format=%H%x00%(trailers:only,unfold)%x01")
     for row in text.split("\x01"):
         sha, _, body = row.strip().partition("\0")
         trailers = dict(line.split(": ", 1) for line in body.splitlines() if ": " in line)
@@ -127,12 +130,12 @@ def _twice(commits: list[_Commit]) -> Iterator[str]:
             yield f"{key} is in git in part: {len(mine)} of {mine[0].of} edits"
 
 
-def _decided(one: Soaked) -> tuple[set[Key], dict[str, str], dict[Key, list[str]]]:
+def _decided(folder: Path) -> tuple[set[Key], dict[str, str], dict[Key, list[str]]]:
     """Accepted decisions, the state of each run, and the commits that the journal names."""
-    states: dict[str, str] = dict(_rows(one, "SELECT run_id, state FROM runs"))
+    states: dict[str, str] = dict(_rows(folder, "SELECT run_id, state FROM runs"))
     accepted: set[Key] = set()
     noted: dict[Key, list[str]] = {}
-    for run, step, kind, payload in _rows(one, "SELECT run_id, step, kind, payload FROM decisions ORDER BY seq"):
+    for run, step, kind, payload in _rows(folder, "SELECT run_id, step, kind, payload FROM decisions ORDER BY seq"):
         data: dict[str, Any] = json.loads(payload)
         if kind in ("step", "slow_update") and data["outcome"] == "accepted":
             accepted.add((run, step, kind))
@@ -141,28 +144,28 @@ def _decided(one: Soaked) -> tuple[set[Key], dict[str, str], dict[Key, list[str]
     return accepted, states, noted
 
 
-def _journal(one: Soaked) -> Iterator[str]:
+def _journal(folder: Path) -> Iterator[str]:
     twice = "SELECT key, count(*) FROM attempts WHERE score IS NOT NULL GROUP BY key HAVING count(*) > 1"
-    yield from (f"attempt {key} is scored {n} times" for key, n in _rows(one, twice))
+    yield from (f"attempt {key} is scored {n} times" for key, n in _rows(folder, twice))
     planned = "SELECT attempt_id FROM attempts WHERE state = 'planned'"
-    yield from (f"attempt {row[0]} is still planned" for row in _rows(one, planned))
-    ruined = _rows(one, "PRAGMA integrity_check")
+    yield from (f"attempt {row[0]} is still planned" for row in _rows(folder, planned))
+    ruined = _rows(folder, "PRAGMA integrity_check")
     if ruined != [("ok",)]:
         yield f"the journal is broken: {ruined}"
 
 
-def _left(one: Soaked) -> Iterator[str]:
+def _left(folder: Path) -> Iterator[str]:
     """What must be gone from the repository and the state folder."""
-    state, repository = one.folder / ".honed", one.folder / ".git"
+    state, repository = folder / ".honed", folder / ".git"
     for name in ("scratch", "doors"):
-        yield from (f"left: {path.relative_to(one.folder)}" for path in (state / name).glob("*"))
-    yield from (f"left: {path.relative_to(one.folder)}" for path in repository.rglob("*.lock"))
-    yield from (f"left: {path.relative_to(one.folder)}" for path in repository.rglob("tmp_obj_*"))
-    if len(git(one.folder, "worktree", "list").splitlines()) != 1:
-        yield f"work trees are left: {git(one.folder, 'worktree', 'list')}"
-    if changed := git(one.folder, "status", "--porcelain"):
+        yield from (f"left: {path.relative_to(folder)}" for path in (state / name).glob("*"))
+    yield from (f"left: {path.relative_to(folder)}" for path in repository.rglob("*.lock"))
+    yield from (f"left: {path.relative_to(folder)}" for path in repository.rglob("tmp_obj_*"))
+    if len(git(folder, "worktree", "list").splitlines()) != 1:
+        yield f"work trees are left: {git(folder, 'worktree', 'list')}"
+    if changed := git(folder, "status", "--porcelain"):
         yield f"the work tree is not clean: {changed}"
-    done = subprocess.run(["git", "fsck", "--no-dangling"], cwd=one.folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(["git", "fsck", "--no-dangling"], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         yield f"git fsck: {done.stderr[-300:]}"
 
@@ -173,6 +176,6 @@ def _jobs(house: House) -> Iterator[str]:
         yield from (f"job {row[0]} of {row[1]} is {row[2]}: {row[3]}" for row in store.execute(query))
 
 
-def _rows(one: Soaked, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(one.folder / ".honed" / "journal.sqlite", timeout=30)) as journal:
+def _rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / ".honed" / "journal.sqlite", timeout=30)) as journal:
         return list(journal.execute(query))

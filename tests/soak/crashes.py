@@ -1,9 +1,11 @@
 """The crash matrix: `kill -9` after each edge of a daemon's work, and the same history as undisturbed.
 
-    python -m tests.soak.crashes --kills 200
+    python -m tests.soak.crashes --kills 210                       # a chat model's attempts, jobs, commits
+    python -m tests.soak.crashes --kills 100 --engine docker       # the real Codex in boxes (or bubblewrap)
 
 Each kill has a fresh project: a daemon dies at one crossing of one edge, the next one goes on to the end. Then commits
-(tree, message), decisions, scores and replies must be those of a daemon that nobody disturbed, each once.
+(tree, message), decisions, scores and replies must be those of a daemon that nobody disturbed, each once; what had
+ended must not have been paid for again; git and journal must agree; and nothing may be left of either daemon.
 """
 
 from __future__ import annotations
@@ -14,19 +16,38 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.benchmarks.results import RESULTS, Result, merge_write
-from tests.soak.edges import EDGES, crossings, run_until
+from tests.soak.box_edges import BUBBLEWRAP, DOCKER
+from tests.soak.checks import check_project
+from tests.soak.edges import CHAT, Edge, crossings, run_until
+from tests.soak.left import boxes, left_behind, paid, paid_twice
 from tests.support.honed_cli import edits, git, journal_rows
 from tests.support.projects import demo_project
 
-KEEP = {"train": 4, "selection": 4, "test": 2}
-BRANCH = "honed/text"
 _TOML = "\n[daemon]\ncooldown_h = 0.0\ndebounce_s = 0.0\n"
 Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is killed: a project, and the edges of its work."""
+
+    edges: Mapping[str, Edge]
+    keep: Mapping[str, int]
+    branch: str
+    engine: str = ""
+    """Of its boxes; empty: a chat model, which needs none."""
+
+
+SETTINGS = {
+    "": Setting(CHAT, {"train": 4, "selection": 4, "test": 2}, "honed/text"),
+    "docker": Setting(DOCKER, {"train": 2, "selection": 2, "test": 1}, "honed/spreadsheets", "docker"),
+    "bubblewrap": Setting(BUBBLEWRAP, {"train": 2, "selection": 2, "test": 1}, "honed/spreadsheets", "bubblewrap"),
+}
 
 
 @dataclass
@@ -40,6 +61,10 @@ class Row:
     same: int = 0
     lost: int = 0
     """Attempts that were under way at a kill, and are made anew."""
+    collected: int = 0
+    """Attempts that had ended at a kill, and are scored without being made anew."""
+    boxes: int = 0
+    """Boxes that the killed daemons left."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -54,7 +79,7 @@ class History:
     replies: tuple[tuple[object, ...], ...]
 
     @classmethod
-    def of(cls, project: Path) -> History:
+    def of(cls, project: Path, branch: str) -> History:
         """As it stands on disk."""
         # A run's id holds when its base was committed: runs are told by their order.
         runs = {
@@ -70,18 +95,24 @@ class History:
             return re.sub(r"(?m)^Honed-Run: (\S+)$", lambda run: f"Honed-Run: {runs[run[1]]}", text)
 
         return cls(
-            tuple((tree, told(message)) for tree, message in edits(project, BRANCH)),
+            tuple((tree, told(message)) for tree, message in edits(project, branch)),
             rows("SELECT key, outcome, score FROM attempts WHERE state = 'finished'"),
             rows("SELECT run_id, step, kind, json_extract(payload, '$.outcome') FROM decisions"),
             rows("SELECT run_id, place, prompt_digest, reply FROM replies"),
         )
 
 
-def template(folder: Path) -> Path:
+def template(folder: Path, setting: Setting) -> Path:
     """A small project that a daemon has not seen."""
-    project = demo_project(folder / "template", keep=KEEP, chat=True, workers=1)
-    with (project / "honed.toml").open("a") as toml:
-        toml.write(_TOML)
+    project = demo_project(folder / "template", keep=setting.keep, chat=not setting.engine, workers=1)
+    toml = project / "honed.toml"
+    text = toml.read_text()
+    if setting.engine:
+        size = setting.keep["train"]
+        text = re.sub(r"(?m)^(batch|minibatch) = .*$", rf"\1 = {size}", text)
+        text = text.replace("[tasks]\n", f"[tasks]\nmin_selection = {setting.keep['selection']}\n")
+        text = text.replace("[sandbox]\n", f'[sandbox]\nengine = "{setting.engine}"\n')
+    toml.write_text(text + _TOML)
     git(project, "commit", "--quiet", "--all", "--message", "Keep a daemon")
     return project
 
@@ -93,20 +124,26 @@ def spread(crossed: int, most: int) -> list[int]:
     return sorted({1 + round(place * (crossed - 1) / (most - 1)) for place in range(most)} if most > 1 else {1})
 
 
-def matrix(folder: Path, kills: int, say: Say, edges: tuple[str, ...] = tuple(EDGES)) -> list[Row]:
-    """So many kills, shared out evenly among the edges."""
-    made = template(folder)
+def matrix(folder: Path, kills: int, say: Say, setting: Setting, edges: Iterable[str] = ()) -> list[Row]:
+    """So many kills, shared out evenly among the edges (all of the setting's, if none are named)."""
+    made = template(folder, setting)
     calm = _copy(made, folder / "calm" / "p")
-    counts = crossings(calm)
-    wanted = History.of(calm)
-    rows = [Row(edge, counts[edge]) for edge in edges]
+    counts = crossings(calm, _temp(calm), setting.edges)
+    wanted = History.of(calm, setting.branch)
+    if faults := [*check_project(calm)[1], *left_behind(calm, _temp(calm), setting.engine)]:
+        raise RuntimeError(f"the undisturbed daemon: {faults}")
+    rows = [Row(edge, counts[edge]) for edge in edges or setting.edges]
     for row, most in zip(rows, _shares([row.crossed for row in rows], kills), strict=True):
         for number in spread(row.crossed, most):
             place = folder / "killed" / "p"
-            _one(_copy(made, place), row, number, wanted)
+            _one(_copy(made, place), setting, row, number, wanted)
             shutil.rmtree(place.parent)
         say(f"{row.edge}: {row.kills} kills, {row.same} with the same history")
     return rows
+
+
+def _temp(project: Path) -> Path:
+    return project.with_name("temp")
 
 
 def _shares(crossed: list[int], kills: int) -> list[int]:
@@ -120,24 +157,31 @@ def _shares(crossed: list[int], kills: int) -> list[int]:
     return shares
 
 
-def _one(project: Path, row: Row, number: int, wanted: History) -> None:
-    code = run_until(project, row.edge, number)
+def _one(project: Path, setting: Setting, row: Row, number: int, wanted: History) -> None:
+    code = run_until(project, _temp(project), setting.edges[row.edge], number)
     if code != -signal.SIGKILL:
         row.faults.append(f"crossing {number}: it was not killed, but ended with {code}")
         return
     row.kills += 1
-    code = run_until(project)
+    had_ended = paid(project)
+    row.collected += len(had_ended)
+    row.boxes += len(boxes(project, setting.engine))
+    code = run_until(project, _temp(project))
     if code != 0:
         row.faults.append(f"crossing {number}: the next daemon ended with {code}")
         return
-    found = History.of(project)
+    found = History.of(project, setting.branch)
     different = [name for name in vars(wanted) if getattr(found, name) != getattr(wanted, name)]
-    row.faults += [f"crossing {number}: other {name}" for name in different]
     left = journal_rows(project, "SELECT state, count(*) FROM attempts WHERE state != 'finished' GROUP BY state")
     states = {str(state): int(count) for state, count in left}
     row.lost += states.get("abandoned", 0)
+    faults = [f"other {name}" for name in different]
     if states.get("planned") or states.get("abandoned", 0) > 1:
-        row.faults.append(f"crossing {number}: attempts are left: {states}")
+        faults.append(f"attempts are left: {states}")
+    faults += paid_twice(project, had_ended)
+    faults += check_project(project)[1]
+    faults += left_behind(project, _temp(project), setting.engine)
+    row.faults += [f"crossing {number}: {fault}" for fault in faults]
     row.same += not different
 
 
@@ -152,20 +196,27 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; 1 if a kill led to another history."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.crashes", description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=210)
-    kills = parser.parse_args(argv).kills
+    parser.add_argument("--engine", choices=sorted(SETTINGS), default="", help="boxes of the real Codex there")
+    given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="crashes-") as name:
-        rows = matrix(Path(name), kills, lambda line: print(line, file=sys.stderr, flush=True))
-    print(f"{'after the edge':<20} {'crossed':>8} {'kills':>6} {'same history':>13} {'made anew':>10}")
-    for row in rows:
-        print(f"{row.edge:<20} {row.crossed:>8} {row.kills:>6} {row.same:>13} {row.lost:>10}")
+        say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+        rows = matrix(Path(name), given.kills, say, SETTINGS[given.engine])
+    _print(rows)
     total, same = sum(row.kills for row in rows), sum(row.same for row in rows)
-    print(f"{'all':<20} {'':>8} {total:>6} {same:>13} {sum(row.lost for row in rows):>10}")
-    merge_write(
-        {"soak.crashes": Result(total, "kills", total), "soak.crashes_same": Result(same, "kills", total)}, RESULTS
-    )
+    key = f"soak.crashes{f'_{given.engine}' if given.engine else ''}"
+    merge_write({key: Result(total, "kills", total), f"{key}_same": Result(same, "kills", total)}, RESULTS)
     faults = [f"{row.edge}: {fault}" for row in rows for fault in row.faults]
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
+
+
+def _print(rows: list[Row]) -> None:
+    head = ("after the edge", "crossed", "kills", "same history", "collected", "made anew", "boxes left")
+    print(f"{head[0]:<20} {head[1]:>8} {head[2]:>6} {head[3]:>13} {head[4]:>10} {head[5]:>10} {head[6]:>11}")
+    cells = [(one.edge, one.crossed, one.kills, one.same, one.collected, one.lost, one.boxes) for one in rows]
+    total = tuple(sum(column) for column in list(zip(*cells, strict=True))[2:])
+    for edge, crossed, kills, same, collected, lost, left in [*cells, ("all", "", *total)]:
+        print(f"{edge:<20} {crossed:>8} {kills:>6} {same:>13} {collected:>10} {lost:>10} {left:>11}")
 
 
 if __name__ == "__main__":

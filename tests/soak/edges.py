@@ -10,12 +10,14 @@ import functools
 import os
 import signal
 import sys
+import tempfile
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 
@@ -29,8 +31,10 @@ from daemon.service.worker import Worker
 from harnesses.chat import ChatHarness
 from harnesses.models.heard import HeardClient
 from skills_repo import committing, objects
+from tests.soak.keeper import MARK
 
 Cross = Callable[[], None]
+LEFT_OPEN = 9
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def _kind(*kinds: str) -> Callable[[tuple[Any, ...]], bool]:
     return lambda given: given[1].kind in kinds
 
 
-EDGES: dict[str, Edge] = {
+CHAT: dict[str, Edge] = {
     "job queued": Edge(SqliteStore, "add"),
     "look noted": Edge(SqliteStore, "note"),
     "job running": Edge(SqliteStore, "save", lambda given: given[1].state == "running"),
@@ -109,49 +113,67 @@ EDGES: dict[str, Edge] = {
 """In the order in which work comes to them first."""
 
 
-def run_until(project: Path, edge: str = "", number: int = 0) -> int:
+def run_until(project: Path, temp: Path, edge: Edge | None = None, number: int = 0) -> int:
     """A daemon in a child process, until it has nothing to do or kills itself at the n-th crossing; its exit code.
 
-    Called from a process without threads and event loop. With an empty edge it only comes to its end.
+    Called from a process without threads and event loop. Without an edge it only comes to its end, and says with
+    `LEFT_OPEN` that descriptors are left in it then. `temp` is its folder for temporary files, and marks its children.
     """
     child = os.fork()
     if child == 0:
-        try:
-            structlog.configure(processors=[_drop])
-            _stop_when_done()
-            if edge:
-                EDGES[edge].wear(_deadly(number))
-            asyncio.run(serve(project / "honed.toml"))
-            os._exit(0)
-        except BaseException:  # a child must never go on in its parent's code
-            traceback.print_exc(file=sys.stderr)
-            os._exit(1)
+        _be(project, temp, lambda: edge.wear(_deadly(number)) if edge else None)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 
 
-def crossings(project: Path) -> dict[str, int]:
+def crossings(project: Path, temp: Path, edges: Mapping[str, Edge]) -> dict[str, int]:
     """How often an undisturbed daemon crosses each edge, on its way to nothing to do."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        try:
-            structlog.configure(processors=[_drop])
-            _stop_when_done()
-            for number, edge in enumerate(EDGES.values()):
+
+        def wear() -> None:
+            for number, edge in enumerate(edges.values()):
                 edge.wear(functools.partial(os.write, writing, bytes([number])))  # type: ignore[arg-type]
-            asyncio.run(serve(project / "honed.toml"))
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc(file=sys.stderr)
-            os._exit(1)
+
+        _be(project, temp, wear)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         crossed = pipe.read()
     _, status = os.waitpid(child, 0)
     if status:
         raise RuntimeError(f"the undisturbed daemon ended with {os.waitstatus_to_exitcode(status)}")
-    return {name: crossed.count(number) for number, name in enumerate(EDGES)}
+    return {name: crossed.count(number) for number, name in enumerate(edges)}
+
+
+def _be(project: Path, temp: Path, wear: Callable[[], None]) -> NoReturn:
+    """The child: a daemon, and nothing of its parent's code afterwards."""
+    code = 1
+    try:
+        structlog.configure(processors=[_drop])
+        temp.mkdir(exist_ok=True)
+        os.environ |= {"TMPDIR": str(temp), MARK: str(temp)}
+        tempfile.tempdir = None
+        _stop_when_done()
+        wear()
+        before = _descriptors()
+        asyncio.run(serve(project / "honed.toml"))
+        left = _descriptors() - before
+        print(*(f"left open: {one}" for one in left), sep="\n", end="\n" if left else "", file=sys.stderr)
+        code = LEFT_OPEN if left else 0
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+    finally:
+        os._exit(code)
+
+
+def _descriptors() -> set[tuple[str, str]]:
+    """Those that are open, each with what it is."""
+    found = set()
+    for one in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.add((one.name, os.readlink(one)))  # noqa: PTH115 - no path: "socket:[…]"
+    return {(name, what) for name, what in found if not what.endswith("/fd")}
 
 
 def _deadly(number: int) -> Cross:

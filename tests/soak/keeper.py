@@ -15,7 +15,7 @@ from daemon.service.desk import Status
 from tests.support.daemons import Daemon
 from tests.support.honed_cli import environment
 
-_MARK = "HONED_SOAK_MARK"
+MARK = "HONED_SOAKMARK"
 """In the environment of the daemon and so of all that it starts, so that what is left of it can be found."""
 
 
@@ -52,7 +52,7 @@ class Keeper:
     def start(self) -> None:
         """A new one; raises `AssertionError` with its log if it does not come up."""
         self.temp.mkdir(exist_ok=True)
-        more = {"TMPDIR": str(self.temp), _MARK: str(self.temp)} | ({"DOCKER_HOST": self.docker} if self.docker else {})
+        more = {"TMPDIR": str(self.temp), MARK: str(self.temp)} | ({"DOCKER_HOST": self.docker} if self.docker else {})
         self.daemon = Daemon(self.folder, env=environment(**more))
         self.starts += 1
 
@@ -112,15 +112,19 @@ class Keeper:
         return found
 
     def _marked(self) -> list[str]:
-        mark = f"{_MARK}={self.temp}".encode()
-        own = self.daemon.process.pid if self.daemon else -1
-        found = []
-        for proc in Path("/proc").iterdir():
-            if not proc.name.isdigit() or int(proc.name) == own:
-                continue
-            try:
-                if mark in (proc / "environ").read_bytes().split(b"\0"):
-                    found.append(f"{proc.name}: {(proc / 'cmdline').read_bytes().decode(errors='replace')}")
-            except OSError:
-                continue  # it has ended meanwhile, or is nobody of ours
-        return found
+        return marked(self.temp, but=self.daemon.process.pid if self.daemon else -1)
+
+
+def marked(temp: Path, *, but: int = -1) -> list[str]:
+    """Processes that a daemon with this folder for temporary files started, and that still run."""
+    mark = f"{MARK}={temp}".encode()
+    found = []
+    for proc in Path("/proc").iterdir():
+        if not proc.name.isdigit() or int(proc.name) == but:
+            continue
+        try:
+            if mark in (proc / "environ").read_bytes().split(b"\0"):
+                found.append(f"{proc.name}: {(proc / 'cmdline').read_bytes().decode(errors='replace')}")
+        except OSError:
+            continue  # it has ended meanwhile, or is nobody of ours
+    return found

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,39 @@ def test_a_state_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match=r"file/state.*writable"):
         state_lock(tmp_path / "file" / "state").__enter__()
+
+
+# The holder starts a child that has the lock's descriptor, as between fork and exec, and is killed.
+ORPHAN = """
+import os, sys, time
+from pathlib import Path
+from daemon.journal.lock import state_lock
+with state_lock(Path(sys.argv[1])):
+    if os.fork() == 0:
+        print("held", flush=True)
+        sys.stdin.read()
+        os._exit(0)
+    time.sleep(60)
+"""
+
+
+def test_a_dead_holder_s_last_child_is_waited_for(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", ORPHAN, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(StateBusyError):
+            state_lock(tmp_path).__enter__()
+        holder.kill()
+        holder.wait()
+        with ThreadPoolExecutor() as pool:
+            taken = pool.submit(_take, tmp_path)
+            holder.stdin.close()  # the child comes to its end
+            assert taken.result() == f"{os.getpid()}\n"
+
+
+def _take(folder: Path) -> str:
+    with state_lock(folder):
+        return (folder / "honed.pid").read_text()

@@ -70,23 +70,12 @@ async def test_rows_boxes_and_folders_are_brought_together(tmp_path: Path) -> No
     assert again.salvage == done.salvage, "it waits until it is asked for"
 
 
-async def test_scratch_goes_at_the_start_alone(tmp_path: Path) -> None:
+async def test_scratch_goes_and_what_is_kept_stays(tmp_path: Path) -> None:
     for path in ("scratch/honed-verify-x/tests", "attempts/canary-1/out", "attempts/r1-old", "doors/door-1"):
         (tmp_path / path).mkdir(parents=True)
     journal = await journal_with()
-    await recover(place(tmp_path, journal), starting=False)
-    assert (tmp_path / "scratch/honed-verify-x").exists()
     await recover(place(tmp_path, journal))
     assert sorted(path.name for path in tmp_path.glob("*/*")) == ["door-1", "r1-old"]
-
-
-async def test_what_lives_in_this_process_is_left_alone(tmp_path: Path) -> None:
-    journal = await journal_with("a-live", "a-dead")
-    await journal.open_run(RunRecord("e1", "eval test", SKILL, "c", "open", 0.0))
-    options = {"live": frozenset({"a-live"}), "live_runs": frozenset({"e1"})}
-    done = await recover(place(tmp_path, journal), starting=False, **options)  # type: ignore[arg-type]
-    assert done.abandoned == ["a-dead"]
-    assert [run.state for run in await journal.find_runs()] == ["open", "open"]
 
 
 async def test_a_cut_evaluation_is_ended_and_a_training_goes_on(tmp_path: Path) -> None:

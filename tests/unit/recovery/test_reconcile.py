@@ -39,7 +39,6 @@ def box(
 
 
 ENDED = box(running=False)
-HERE = frozenset({"a", "r", "e1"})
 
 
 def seen(**parts: object) -> Seen:
@@ -74,18 +73,12 @@ CASES: list[tuple[str, Seen, list[str]]] = [
     ("finished in the journal, box left", seen(boxes=(ENDED,)), ["RemoveBox box-a"]),
     ("finished in the journal, receipt left", seen(receipts={"a": "k"}), []),
     ("a box without an attempt's label", seen(boxes=(box(""),)), ["RemoveBox box-"]),
-    # what lives here
-    ("under way here", seen(planned=("a",), boxes=(box(),), live=HERE), []),
-    ("under way here, its box is gone", seen(planned=("a",), live=HERE), []),
-    ("ended here, being scored", seen(planned=("a",), receipts={"a": "k"}, live=HERE), []),
-    ("under way here, past its deadline", seen(boxes=(box(deadline=1),), live=HERE), []),
     # boxes of others
     ("another's box in time", seen(boxes=(box(ours=False),)), []),
     ("another's box past its deadline", seen(boxes=(box(ours=False, deadline=999),)), ["RemoveBox box-a"]),
     ("another's box without a deadline", seen(boxes=(box(ours=False, deadline=None),)), []),
     # runs
     ("an evaluation was cut off", seen(runs=(OpenRun("e1", trains=False),)), ["EndRun e1"]),
-    ("an evaluation runs here", seen(runs=(OpenRun("e1", trains=False),), live_runs=HERE), []),
     ("a training was cut off", seen(runs=(OpenRun("r1", trains=True),)), []),
     # commits: noted in the journal x on the branch
     ("committed and noted", seen(accepted=(Accepted("r", 1, "step", True, ("c",)),)), []),
@@ -94,7 +87,6 @@ CASES: list[tuple[str, Seen, list[str]]] = [
     ("noted, taken off", seen(accepted=(Accepted("r", 1, "step", True, ()),)), ["DropCommit r"]),
     ("noted, no repository", seen(accepted=(Accepted("r", 1, "step", True, None),)), []),
     ("not noted, no repository", seen(accepted=(Accepted("r", 1, "step", False, None),)), []),
-    ("decided by a run that lives here", seen(accepted=(Accepted("r", 1, "step", False, ()),), live_runs=HERE), []),
     # scratch
     ("scratch of a dead one", seen(leftovers=(Leftover(Path("s"), D),)), ["Remove s"]),
     ("scratch of a living one", seen(leftovers=(Leftover(Path("s"), A),)), []),
@@ -137,13 +129,12 @@ def after(sight: Seen) -> Seen:
 
 
 WORLDS = [
-    seen(planned=planned, receipts=receipts, boxes=boxes, accepted=(accepted,), runs=(OpenRun("e", False),), live=live)
-    for planned, receipts, boxes, accepted, live in product(
+    seen(planned=planned, receipts=receipts, boxes=boxes, accepted=(accepted,), runs=(OpenRun("e", False),))
+    for planned, receipts, boxes, accepted in product(
         [(), ("a",), ("a", "b")],
         [{}, {"a": "k"}, {"a": "k", "b": "k"}],
         [None, (), (box(),), (box(running=False), box("b", running=None), box("c", ours=False, deadline=1))],
         [Accepted("r", 1, "step", noted, commits) for noted, commits in product([True, False], [None, (), ("c",)])],
-        [frozenset(), frozenset("a")],
     )
 ]
 
@@ -155,12 +146,10 @@ def test_once_is_enough_and_only_what_waits_is_left() -> None:
         first, second = reconcile(sight), reconcile(after(sight))
         assert second == tuple(one for one in first if isinstance(one, waits)), sight
         ends = [one.attempt_id for one in first if isinstance(one, Collect | Abandon)]
-        assert sorted(ends) == sorted(set(sight.planned) - sight.live), sight
+        assert sorted(ends) == sorted(sight.planned), sight
         assert len({one.key for one in first if isinstance(one, Collect)}) == len(
             [one for one in first if isinstance(one, Collect)]
         )
-        touched = {getattr(one, "attempt_id", "") for one in first}
-        assert not touched & sight.live
 
 
 def test_rows_are_moved_before_the_evidence_is_removed() -> None:

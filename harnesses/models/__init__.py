@@ -1,4 +1,4 @@
 """Model clients.
 
-Anthropic's and OpenAI's protocols behind one `ModelClient`: structured output, usage, prices, bounded retries.
+The anthropic and openai SDKs behind one `ModelClient`: structured output, usage, prices, bounded retries.
 """

@@ -13,14 +13,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anthropic
 import structlog
+from anthropic.types import Message
 
 from harnesses.models.client import ChatMessage, Image, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.tool_turns import anthropic_calls, anthropic_tools, anthropic_turn, with_cached_end
-from harnesses.models.transport import Transport, bad_reply, reading, schema_instruction, usage_of
-from sandboxes.gateway.dialects import Dialect
+from harnesses.models.transport import (
+    bad_reply,
+    connect_s,
+    connection_failure,
+    http_options,
+    key_of,
+    reading,
+    schema_instruction,
+    status_failure,
+)
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.meter import settle
 from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
@@ -58,7 +68,7 @@ class _Ways:
 
 
 class AnthropicClient:
-    """A `ModelClient` for Messages."""
+    """A `ModelClient` over the anthropic SDK."""
 
     def __init__(
         self, upstream: Upstream, model: str, price: Price | None = None, *, patience: Patience | None = None
@@ -68,7 +78,14 @@ class AnthropicClient:
         self._price = price
         self._patience = patience or Patience()
         self._ways = _Ways()
-        self._transport = Transport(upstream, Dialect.MESSAGES, {"anthropic-version": "2023-06-01"})
+        self._sdk = anthropic.AsyncAnthropic(
+            api_key=key_of(upstream, "anthropic"),
+            base_url=upstream.base_url.rstrip("/").removesuffix("/v1"),
+            max_retries=0,
+            timeout=anthropic.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
+            http_client=anthropic.DefaultAsyncHttpxClient(**http_options()),
+        )
+        self._sdk.auth_token = None
 
     @property
     def provider(self) -> str:
@@ -86,19 +103,30 @@ class AnthropicClient:
 
     async def close(self) -> None:
         """As `ModelClient.close`."""
-        await self._transport.close()
+        await self._sdk.close()
 
     async def _adapting(self, request: ModelRequest) -> ModelReply:
         while True:
             ways = self._ways
             sent = self._parameters(request, ways)
             try:
-                answer = await self._transport.post(sent)
+                answer = await self._ask(sent)
                 with reading("a message"):
                     return self._reply(request, sent, answer)
             except TryFailed as failure:
                 if not self._adapt(request, failure, ways):
                     raise
+
+    async def _ask(self, parameters: dict[str, Any]) -> Any:
+        self._sdk.api_key = key_of(self._upstream, "anthropic")
+        try:
+            return await self._sdk.messages.create(**parameters)
+        except anthropic.APIStatusError as error:
+            raise status_failure(self._upstream, error) from None
+        except anthropic.APIConnectionError as error:
+            raise connection_failure(error) from None
+        except (anthropic.AnthropicError, ValueError, RecursionError) as error:
+            raise bad_reply(f"not a message ({type(error).__name__})") from None
 
     def _parameters(self, request: ModelRequest, ways: _Ways) -> dict[str, Any]:
         system = request.system
@@ -108,7 +136,8 @@ class AnthropicClient:
             "messages": [_turn(turn, cache=ways.cache) for turn in request.messages],
         }
         if request.temperature is not None and ways.temperature:
-            parameters["temperature"] = request.temperature
+            # Newer models know no temperature, and neither does the SDK's own list of parameters.
+            parameters["extra_body"] = {"temperature": request.temperature}
         if request.schema is not None:
             schema = strict_schema(request.schema)
             if _WAYS[ways.schema] == "output_config":
@@ -153,21 +182,21 @@ class AnthropicClient:
         return True
 
     def _reply(self, request: ModelRequest, sent: dict[str, Any], answer: Any) -> ModelReply:
-        if not isinstance(answer, dict) or not isinstance(answer.get("content"), list):
+        if not isinstance(answer, Message) or not isinstance(answer.content, list):
             raise bad_reply("not a message")
-        text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
-        uses = anthropic_calls(answer["content"], partial(scrubbed, upstream=self._upstream))
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        uses = anthropic_calls(answer.content, partial(scrubbed, upstream=self._upstream))
         if request.schema is not None and uses:
             text = json.dumps(uses[0].arguments)
-        counts = anthropic_counts(usage_of(answer, "a message"))
+        counts = anthropic_counts(answer.usage.model_dump() if answer.usage is not None else None)
         counts = settle(
             counts,
             final=counts is not None,
             sent=len(json.dumps(sent)),
             received=len(text) + sum(len(use.raw) for use in uses),
         )
-        stop = _STOPS.get(answer.get("stop_reason"), "other")
-        model = scrubbed(answer.get("model") or self._model, self._upstream)
+        stop = _STOPS.get(answer.stop_reason, "other")
+        model = scrubbed(answer.model or self._model, self._upstream)
         calls = uses if request.tools else ()
         return ModelReply(scrubbed(text, self._upstream), counts.usage(self._price), stop, model, calls)
 

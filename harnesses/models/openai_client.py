@@ -10,14 +10,24 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import openai
 import structlog
+from openai.types.chat import ChatCompletion
 
 from harnesses.models.client import ChatMessage, ModelReply, ModelRequest
 from harnesses.models.retry import Patience, TryFailed, with_retries
 from harnesses.models.schema import strict_schema
 from harnesses.models.tool_turns import openai_calls, openai_tools, openai_turn
-from harnesses.models.transport import Transport, bad_reply, reading, schema_instruction, usage_of
-from sandboxes.gateway.dialects import Dialect
+from harnesses.models.transport import (
+    bad_reply,
+    connect_s,
+    connection_failure,
+    http_options,
+    key_of,
+    reading,
+    schema_instruction,
+    status_failure,
+)
 from sandboxes.gateway.failures import host_of
 from sandboxes.gateway.meter import settle
 from sandboxes.gateway.policy import Price, ProviderFailure, Upstream
@@ -46,7 +56,7 @@ _NAMES = {
 
 
 class OpenAIClient:
-    """A `ModelClient` for Chat Completions."""
+    """A `ModelClient` over the openai SDK."""
 
     def __init__(
         self, upstream: Upstream, model: str, price: Price | None = None, *, patience: Patience | None = None
@@ -59,7 +69,15 @@ class OpenAIClient:
         self._official = host_of(upstream.base_url).endswith("openai.com")
         # A second parameter name is needed: OpenAI's newer models refuse `max_tokens`, many servers know only that.
         self._limit = "max_completion_tokens" if self._official else "max_tokens"
-        self._transport = Transport(upstream, Dialect.CHAT)
+        self._sdk = openai.AsyncOpenAI(
+            api_key=key_of(upstream, "openai"),
+            base_url=upstream.base_url,
+            max_retries=0,
+            timeout=openai.Timeout(upstream.timeout_s, connect=connect_s(upstream)),
+            http_client=openai.DefaultAsyncHttpxClient(**http_options()),
+        )
+        self._sdk.organization = None
+        self._sdk.project = None
 
     @property
     def provider(self) -> str:
@@ -77,18 +95,29 @@ class OpenAIClient:
 
     async def close(self) -> None:
         """As `ModelClient.close`."""
-        await self._transport.close()
+        await self._sdk.close()
 
     async def _adapting(self, request: ModelRequest) -> ModelReply:
         while True:
             sent = self._parameters(request)
             try:
-                answer = await self._transport.post(sent)
+                answer = await self._ask(sent)
                 with reading("a chat completion"):
                     return self._reply(request, sent, answer)
             except TryFailed as failure:
                 if not self._adapt(sent, failure):
                     raise
+
+    async def _ask(self, parameters: dict[str, Any]) -> Any:
+        self._sdk.api_key = key_of(self._upstream, "openai")
+        try:
+            return await self._sdk.chat.completions.create(**parameters)
+        except openai.APIStatusError as error:
+            raise status_failure(self._upstream, error) from None
+        except openai.APIConnectionError as error:
+            raise connection_failure(error) from None
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
+            raise bad_reply(f"not a chat completion ({type(error).__name__})") from None
 
     def _parameters(self, request: ModelRequest) -> dict[str, Any]:
         system = request.system
@@ -155,24 +184,23 @@ class OpenAIClient:
         )
 
     def _reply(self, request: ModelRequest, sent: dict[str, Any], answer: Any) -> ModelReply:
-        if not isinstance(answer, dict) or not answer.get("choices"):
+        if not isinstance(answer, ChatCompletion) or not answer.choices:
             raise bad_reply("not a chat completion")
-        choice = answer["choices"][0]
-        message, finish = choice["message"], choice.get("finish_reason")
-        if not isinstance(message, dict):
+        choice = answer.choices[0]
+        if choice.message is None:
             raise bad_reply("a chat completion without a message")
-        if finish in _BROKEN:
-            raise TryFailed(ProviderFailure.CUT_STREAM, detail=f"the server ended it with {finish!r}")
-        refusal = message.get("refusal")
-        text = message.get("content") or refusal or ""
+        if choice.finish_reason in _BROKEN:
+            raise TryFailed(ProviderFailure.CUT_STREAM, detail=f"the server ended it with {choice.finish_reason!r}")
+        refusal = getattr(choice.message, "refusal", None)
+        text = choice.message.content or refusal or ""
         if not isinstance(text, str):
             raise bad_reply("a chat completion whose content is no text")
-        counts = openai_counts(usage_of(answer, "a chat completion"))
-        calls = openai_calls(message, self._scrub) if request.tools else ()
+        counts = openai_counts(answer.usage.model_dump() if answer.usage is not None else None)
+        calls = openai_calls(choice.message, self._scrub) if request.tools else ()
         received = len(text) + sum(len(use.raw) for use in calls)
         counts = settle(counts, final=counts is not None, sent=len(json.dumps(sent)), received=received)
-        stop: Stop = "refusal" if refusal else _STOPS.get(finish, "other")
-        model = self._scrub(answer.get("model") or self._model)
+        stop: Stop = "refusal" if refusal else _STOPS.get(choice.finish_reason, "other")
+        model = self._scrub(answer.model or self._model)
         return ModelReply(self._scrub(text), counts.usage(self._price), stop, model, calls)
 
     def _scrub(self, text: str) -> str:

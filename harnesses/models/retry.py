@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
@@ -55,11 +56,13 @@ class Patience:
 async def with_retries(upstream: Upstream, patience: Patience, ask: Callable[[], Awaitable[T]]) -> T:
     """Ask until it answers, or raise `ProviderError` after `Upstream.tries` tries or `Upstream.retry_s` of waiting.
 
-    `ask` raises `TryFailed`. A provider that stays silent is asked twice at most.
+    `ask` raises `TryFailed`. A provider that stays silent is asked twice at most; one that refuses the key is asked once
+    more where another key can be got.
     """
     plan = Plan(upstream.tries, upstream.retry_s)
-    failed, waited = 0, 0.0
+    failed, waited, renewed = 0, 0.0, False
     while True:
+        used = upstream.key
         try:
             async with asyncio.timeout(upstream.timeout_s):
                 return await ask()
@@ -67,6 +70,10 @@ async def with_retries(upstream: Upstream, patience: Patience, ask: Callable[[],
             failure = TryFailed(ProviderFailure.TIMEOUT, detail=f"no reply within {upstream.timeout_s:g} s")
         except TryFailed as one:
             failure = one
+        if failure.status == HTTPStatus.UNAUTHORIZED and upstream.renewal is not None and not renewed:
+            renewed = await upstream.renewal.renewed(used, lambda: upstream.key)
+            if renewed:
+                continue
         failed += 1
         wait = None
         if retryable(failure.kind, failure.headers) and not (failure.kind is ProviderFailure.TIMEOUT and failed > 1):

@@ -43,16 +43,16 @@ def openai_turn(turn: ChatMessage) -> list[dict[str, Any]]:
     return [{"role": "assistant", "content": turn.content or None, "tool_calls": calls}]
 
 
-def openai_calls(message: Mapping[str, Any], scrub: Scrub) -> tuple[ToolUse, ...]:
+def openai_calls(message: Any, scrub: Scrub) -> tuple[ToolUse, ...]:
     """The function calls of a message; a call without an id gets one."""
     found = []
-    for number, call in enumerate((message.get("tool_calls") or [])[:CALLS]):
-        function = call.get("function")
+    for number, call in enumerate((getattr(message, "tool_calls", None) or [])[:CALLS]):
+        function = getattr(call, "function", None)
         if function is None:
             continue
-        given = function["arguments"]
+        given = function.arguments
         raw = scrub(given if isinstance(given, str) else json.dumps(given))
-        found.append(ToolUse(str(call.get("id") or f"call_{number}"), scrub(str(function["name"])), _object(raw), raw))
+        found.append(ToolUse(str(call.id or f"call_{number}"), scrub(str(function.name)), _object(raw), raw))
     return tuple(found)
 
 
@@ -79,12 +79,12 @@ def anthropic_turn(turn: ChatMessage) -> dict[str, Any]:
     return {"role": "assistant", "content": blocks}
 
 
-def anthropic_calls(blocks: Sequence[Mapping[str, Any]], scrub: Scrub) -> tuple[ToolUse, ...]:
+def anthropic_calls(blocks: Sequence[Any], scrub: Scrub) -> tuple[ToolUse, ...]:
     """The tool_use blocks of a message."""
     found = []
-    for block in [block for block in blocks if block["type"] == "tool_use"][:CALLS]:
-        raw = scrub(json.dumps(block["input"]))
-        found.append(ToolUse(str(block["id"]), scrub(str(block["name"])), _object(raw), raw))
+    for block in [block for block in blocks if block.type == "tool_use"][:CALLS]:
+        raw = scrub(json.dumps(block.input))
+        found.append(ToolUse(block.id, scrub(block.name), _object(raw), raw))
     return tuple(found)
 
 

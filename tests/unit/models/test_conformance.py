@@ -72,7 +72,7 @@ async def test_closing_twice_is_safe(client: ModelClient) -> None:
     await client.close()
 
 
-def test_no_library_of_a_provider_is_needed() -> None:
-    """Each would take a second and tens of megabytes, which a daemon would hold for months."""
+def test_no_sdk_is_imported_before_it_is_used() -> None:
+    """Each takes a second or more, which `honed log` should not pay for."""
     code = "import sys, harnesses.models.factory; sys.exit(bool({'openai', 'anthropic'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

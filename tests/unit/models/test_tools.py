@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -61,7 +62,8 @@ def test_turns_are_read_as_they_were_meant() -> None:
 
 
 def said(*arguments: Any) -> Any:
-    return {"tool_calls": [{"id": "", "function": {"name": "act", "arguments": one}} for one in arguments]}
+    calls = [SimpleNamespace(id="", function=SimpleNamespace(name="act", arguments=one)) for one in arguments]
+    return SimpleNamespace(tool_calls=calls)
 
 
 @pytest.mark.parametrize("raw", ["{oops", "[]", '"x"', "null", "5", "[" * 100_000])
@@ -73,15 +75,15 @@ def test_arguments_that_are_no_object_are_kept_apart(raw: str) -> None:
 
 def test_calls_are_bounded_and_none_is_fine() -> None:
     assert len(openai_calls(said(*["{}"] * 99), str)) == 16
-    assert openai_calls({"tool_calls": None}, str) == ()
-    block = {"type": "tool_use", "id": "t", "name": "act", "input": {}}
+    assert openai_calls(SimpleNamespace(tool_calls=None), str) == ()
+    block = SimpleNamespace(type="tool_use", id="t", name="act", input={})
     assert len(anthropic_calls([block] * 99, str)) == 16
 
 
 def test_secrets_do_not_come_back_in_arguments() -> None:
     [use] = openai_calls(said('{"command": "say k-123"}'), lambda text: text.replace("k-123", "***"))
     assert use.arguments == {"command": "say ***"}
-    block = {"type": "tool_use", "id": "t", "name": "act", "input": {"command": "k-123"}}
+    block = SimpleNamespace(type="tool_use", id="t", name="act", input={"command": "k-123"})
     [use] = anthropic_calls([block], lambda text: text.replace("k-123", "***"))
     assert use.arguments == {"command": "***"}
 

@@ -22,6 +22,7 @@ from daemon.service.project import Project
 from tests.support.desk import FakeDesk
 from tests.support.projects import chat_project
 from tests.support.streams import to_the_end
+from tests.support.waiting import PATIENCE_S
 
 T = TypeVar("T")
 
@@ -108,12 +109,12 @@ class Beside:
 
     def __enter__(self) -> Beside:
         self._thread.start()
-        assert self._up.wait(20)
+        assert self._up.wait(PATIENCE_S)
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.do(self._down.set)
-        self._thread.join(20)
+        self._thread.join(PATIENCE_S)
 
     def do(self, work: Callable[..., object], *arguments: Any) -> None:
         """Do something in the daemon's event loop."""

@@ -66,6 +66,8 @@ class FakeDesk:
     refuses: str = ""
     """What every act is refused with; empty: it is done."""
     asked: list[tuple[object, ...]] = field(default_factory=list)
+    looks: int = 0
+    """How often its status was asked for."""
 
     def alive(self) -> bool:
         """As the seam says."""
@@ -77,6 +79,7 @@ class FakeDesk:
 
     async def status(self) -> Status:
         """As the seam says."""
+        self.looks += 1
         return replace(self.shown, events=self.events.newest)
 
     async def explain(self, number: int) -> Explanation:

@@ -9,6 +9,7 @@ from typing import Any
 from daemon.config import Config, load_config
 from daemon.telling.events import Bus, DaemonEvent
 from tests.support.streams import to_the_end
+from tests.support.waiting import PATIENCE_S
 
 HEAD = """
 [skill]
@@ -49,7 +50,7 @@ async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
     try:
         writer.write(request)
         await writer.drain()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             return await to_the_end(reader)
     finally:
         writer.close()

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 PATIENCE_S = 120.0
 """Guards against hanging only; nothing is judged by time."""
+LONGER_S = (1.0, 5.0, 30.0, PATIENCE_S)
+"""Deadlines to try in turn, where something must have begun before it is over: the first is enough, mostly."""
 
 
 async def until(holds: Callable[[], object], *, every_s: float = 0.005) -> None:
@@ -45,9 +47,10 @@ def once(holds: Callable[[], object], then: Callable[[], object]) -> None:
 
 def printed(words: str, stream: str = "stdout") -> Callable[[], bool]:
     """Whether the test that runs under `capsys` has printed this by now."""
-    return lambda: words in getattr(sys, stream).getvalue()
+    return lambda: words in getattr(getattr(sys, stream), "getvalue", str)()
 
 
 def interrupt(sign: signal.Signals = signal.SIGINT) -> None:
-    """Send this process a signal, as Ctrl-C does."""
-    os.kill(os.getpid(), sign)
+    """Send this process a signal, as Ctrl-C does, if there is somebody who takes it."""
+    if signal.getsignal(sign) not in (signal.SIG_DFL, signal.default_int_handler):
+        os.kill(os.getpid(), sign)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
+import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from daemon.service.desk import Progress, Trouble
 from tests.support.control import Beside, verb
 from tests.support.desk import FakeDesk, a_job, a_project, a_status
 from tests.support.projects import chat_project
+from tests.support.waiting import interrupt, once, printed, wait_until
 
 NOW = 1_780_000_000.0
 
@@ -101,19 +101,19 @@ def test_hostile_text_reaches_no_terminal(daemon: Beside, toml: Path, capsys: An
     assert "\x1b" not in verb("status --json", toml, capsys).out
 
 
-def interrupt_after(seconds: float) -> None:
-    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
-
-
 @pytest.mark.parametrize("as_json", ["", " --json"], ids=["text", "json"])
 def test_watching_tells_changes_line_by_line_until_interrupted(
     daemon: Beside, toml: Path, capsys: Any, as_json: str
 ) -> None:
-    def change() -> None:
-        daemon.desk.shown = a_status(a_project("greeting", state="waiting", why="the provider is away"))
+    desk = daemon.desk
 
-    threading.Timer(0.6, daemon.do, (change,)).start()
-    interrupt_after(1.2)
+    def change() -> None:
+        desk.shown = a_status(a_project("greeting", state="waiting", why="the provider is away"))
+        looks = desk.looks
+        once(lambda: printed("the provider is away")() and desk.looks > looks + 2, interrupt)
+
+    # Each state is looked at more than once, and told once.
+    once(lambda: printed("pdf-forms")() and desk.looks > 2, lambda: daemon.do(change))
     said = verb(f"status --watch --every 0.1{as_json}", toml, capsys)
     assert said.code == 0
     told = [line for line in said.out.splitlines() if "the provider is away" in line]
@@ -126,13 +126,19 @@ def test_watching_tells_changes_line_by_line_until_interrupted(
         assert len([line for line in said.out.splitlines() if "pdf-forms" in line]) == 1
 
 
+def said_after(first: str, then: str) -> bool:
+    """Whether the verb that is running has printed the one after the other."""
+    out: str = getattr(sys.stdout, "getvalue", str)()
+    return then in out.partition(first)[2]
+
+
 def test_watching_outlives_the_daemon(toml: Path, capsys: Any) -> None:
     def down_and_up() -> None:
         for name in ("first", "second"):
             with Beside(FakeDesk(shown=a_status(a_project(name))), toml.parent / ".honed"):
-                time.sleep(0.5)
-            time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
+                wait_until(printed(f"{name} idle"))
+            wait_until(partial(said_after, f"{name} idle", "no daemon runs"))
+        interrupt()
 
     thread = threading.Thread(target=down_and_up)
     thread.start()
@@ -159,8 +165,9 @@ def test_events_so_far(daemon: Beside, toml: Path, capsys: Any) -> None:
 
 @pytest.mark.parametrize("as_json", ["", " --json"], ids=["text", "json"])
 def test_events_are_followed_until_interrupted(daemon: Beside, toml: Path, capsys: Any, as_json: str) -> None:
-    threading.Timer(0.4, daemon.do, (lambda: daemon.desk.events.publish("step", "accepted", job=3),)).start()
-    interrupt_after(1.0)
+    events = daemon.desk.events
+    once(lambda: events._listeners, lambda: daemon.do(lambda: events.publish("step", "accepted", job=3)))
+    once(printed("accepted"), interrupt)
     said = verb(f"events --follow{as_json}", toml, capsys)
     assert said.code == 0
     [line] = said.out.splitlines()
@@ -170,7 +177,7 @@ def test_events_are_followed_until_interrupted(daemon: Beside, toml: Path, capsy
 def test_following_ends_with_the_daemon(toml: Path, capsys: Any) -> None:
     daemon = Beside(FakeDesk(), toml.parent / ".honed")
     daemon.__enter__()
-    threading.Timer(0.5, daemon.__exit__).start()
+    once(lambda: daemon.desk.events._listeners, daemon.__exit__)
     said = verb("events --follow --json", toml, capsys)
     assert said.code == 1
     assert said.result["error"]["kind"] == "daemon"

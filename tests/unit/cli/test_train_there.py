@@ -22,6 +22,7 @@ from daemon.telling.observing import Publisher
 from tests.support.control import Beside, EndingDesk, Said, verb
 from tests.support.desk import a_project, a_status
 from tests.support.projects import demo_project
+from tests.support.waiting import PATIENCE_S, interrupt, once, wait_until
 
 _OWN = ("wall_s", "resumed", "sandbox")
 """What each process has of its own."""
@@ -154,7 +155,7 @@ def test_a_job_whose_work_another_one_does_is_followed_there(toml: Path, alone: 
 def test_leaving_leaves_the_job_alone(toml: Path, capsys: Any, sign: signal.Signals) -> None:
     desk = desk_of(toml)
     with Beside(desk, toml.parent / ".honed"):
-        threading.Timer(1.0, os.kill, (os.getpid(), sign)).start()
+        once(lambda: desk.events._listeners, lambda: interrupt(sign))
         said = verb("train --json", toml, capsys)
     assert (said.code, said.result["error"]["kind"]) == (130, "detached")
     assert "job 1 goes on at the daemon: `honed events --follow` shows it" in said.result["error"]["message"]
@@ -167,13 +168,12 @@ def test_a_daemon_that_starts_again_is_found_again(toml: Path, alone: Said, caps
     state = toml.parent / ".honed"
 
     def restart() -> None:
-        while not desk.queue:
-            time.sleep(0.05)
+        wait_until(lambda: desk.events._listeners)
         first.__exit__()
         again = replace(desk, events=type(desk.events)())
         with Beside(again, state) as second:
             second.do(plays(alone.result["run"]), again, desk.queue[0])
-            ended.wait(30)
+            ended.wait(PATIENCE_S)
 
     ended, first = threading.Event(), Beside(desk, state)
     first.__enter__()
@@ -191,7 +191,7 @@ def test_one_that_does_not_come_back_is_one_line(toml: Path, capsys: Any, monkey
     desk = desk_of(toml)
     beside = Beside(desk, toml.parent / ".honed")
     beside.__enter__()
-    threading.Timer(0.7, beside.__exit__).start()
+    once(lambda: desk.events._listeners, beside.__exit__)
     said = verb("train --json", toml, capsys)
     assert (said.code, said.result["error"]["kind"]) == (1, "daemon")
     assert "did not come back: job 1 goes on when it is started again" in said.result["error"]["message"]

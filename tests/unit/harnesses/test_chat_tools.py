@@ -23,6 +23,7 @@ from sandboxes.fake import FakeAnswer, FakeBox, FakeSandbox
 from sandboxes.gateway.policy import Caps, ProviderError, ProviderFailure, Usage
 from sandboxes.sandbox import Command, Ending, Limits, SandboxError
 from tests.support.harnesses import SKILL, assignment
+from tests.support.waiting import LONGER_S
 
 EACH = Usage(1, 100, 20, 5, 0.01)
 Said = ModelReply | ProviderError
@@ -266,13 +267,17 @@ async def test_the_workspace_is_kept_however_the_conversation_ends(
 
 async def hanging(box: FakeBox, command: Command) -> FakeAnswer:
     (box.workspace / "half.csv").write_text("half")
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
     return FakeAnswer()
 
 
 async def test_a_script_still_running_at_the_deadline_is_stopped_and_scored(tmp_path: Path) -> None:
-    sandbox = FakeSandbox(hanging)
-    attempt, _ = await worked(tmp_path, run("x"), sandbox=sandbox, deadline_s=0.5)
+    for deadline_s in (0.5, *LONGER_S):
+        attempt, _ = await worked(
+            tmp_path / f"{deadline_s}", run("x"), sandbox=FakeSandbox(hanging), deadline_s=deadline_s
+        )
+        if attempt.workspace.files:
+            break  # it was running before the deadline came
     assert attempt.outcome is Outcome.AGENT_DEADLINE
     assert attempt.workspace.files["half.csv"] == b"half"
 

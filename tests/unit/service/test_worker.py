@@ -24,6 +24,7 @@ from daemon.service.projects import Projects
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
+from tests.support.waiting import PATIENCE_S, until
 from tests.unit.service.test_projects import lay
 
 DONE = JobEnd("done", "all steps done", run_id="r-1", accepted=0, score=0.5, tasks=24)
@@ -120,24 +121,18 @@ class House:
             self.worker.draining = "the test ends"
             self.worker.pull("drain", "the test ends")
             self.worker.wake()
-            await asyncio.wait_for(task, 10)
+            await asyncio.wait_for(task, PATIENCE_S)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        for _ in range(5000):
-            if holds():
-                return
-            await asyncio.sleep(0.001)
-        raise AssertionError("it did not come to that")
+        await until(holds, every_s=0.001)
 
     async def states(self) -> list[str]:
         return [job.state for job in await self.store.jobs()]
 
     async def settled(self) -> None:
-        for _ in range(5000):
-            if not self.worker.running and not await self.store.jobs(open_only=True):
-                return
-            await asyncio.sleep(0.001)
-        raise AssertionError(f"not settled: {await self.states()}")
+        async with asyncio.timeout(PATIENCE_S):
+            while self.worker.running or await self.store.jobs(open_only=True):
+                await asyncio.sleep(0.001)
 
 
 async def test_a_job_runs_to_its_end_and_its_project_is_looked_at_again(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import socket
-import time
 import warnings
 from pathlib import Path
 
@@ -53,11 +52,8 @@ async def test_an_engine(tmp_path: Path) -> None:
         await runner.cleanup()
 
 
-async def test_a_refused_address_is_told_quickly() -> None:
-    started = time.monotonic()
-    told = await ping("nonsense://x")
-    assert isinstance(told, str)
-    assert time.monotonic() - started < 5
+async def test_a_refused_address_is_told() -> None:
+    assert isinstance(await ping("nonsense://x"), str)
 
 
 async def test_an_engine_that_goes_while_it_is_asked_leaves_no_socket_open(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import pytest
 from daemon.setup.docker_ping import Pong
 from daemon.setup.dockerd import DockerdPlaces, clear_stale, listens, log_end, process_name, running_pid, start
 from daemon.setup.machine import ThisMachine
+from tests.support.waiting import PATIENCE_S
 
 
 def _places(folder: Path) -> DockerdPlaces:
@@ -125,11 +126,10 @@ async def test_a_dockerd_that_dies_is_told_with_its_log(tmp_path: Path, monkeypa
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    machine = ThisMachine(tmp_path, wait_s=60, places=_places(tmp_path))
+    machine = ThisMachine(tmp_path, wait_s=1_000, places=_places(tmp_path))
     said: list[str] = []
-    started = time.monotonic()
-    error = await machine.start_docker(said.append)
-    assert time.monotonic() - started < 20, "its death is seen, not waited out"
+    async with asyncio.timeout(PATIENCE_S):  # its death is seen, not waited out
+        error = await machine.start_docker(said.append)
     assert error is not None
     assert "failed to start daemon:" in error
     assert str(tmp_path / "dockerd.log") in error

@@ -6,12 +6,12 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from sandboxes.image.scratch import set_up_lock, temporary_folder
+from tests.support.waiting import PATIENCE_S, until
 
 
 async def test_the_temporary_folder_is_gone_after_success_and_failure(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
     async def first() -> None:
         async with set_up_lock(tmp_path, "image", order.append):
             inside.set()
-            await asyncio.sleep(0.3)
+            await until(lambda: order)
             order.append("first done")
 
     async def second() -> None:
@@ -68,7 +68,7 @@ def _hold(home: Path) -> None:
     async def hold() -> None:
         async with set_up_lock(home, "image", lambda _: None):
             (home / "held").write_text("x")
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
 
     asyncio.run(hold())
 
@@ -80,9 +80,8 @@ async def test_a_killed_holder_releases_the_lock(tmp_path: Path) -> None:
         while not (tmp_path / "held").exists():
             await asyncio.sleep(0.02)
         os.kill(holder.pid or 0, signal.SIGKILL)
-        started = time.monotonic()
-        async with set_up_lock(tmp_path, "image", lambda _: None):
-            assert time.monotonic() - started < 5
+        async with asyncio.timeout(PATIENCE_S), set_up_lock(tmp_path, "image", lambda _: None):
+            assert holder.pid
     finally:
         holder.kill()
         await asyncio.to_thread(holder.join)

@@ -16,6 +16,7 @@ from daemon.setup.setup import SetupReport, Steps, set_up, summary
 from sandboxes.image.debootstrap import ImageError
 from sandboxes.image.image import ImageFacts
 from sandboxes.image.rootfs import RootfsFacts
+from tests.support.waiting import PATIENCE_S
 
 SOCKET = "unix:///fake/docker.sock"
 IMAGE = ImageFacts("honed-sandbox:abc", "sha256:" + "1" * 64, "present")
@@ -44,7 +45,7 @@ class Parts:
     async def image(self, address: str, *, home: Path, say: object, may_install: bool) -> ImageFacts:
         self.asked.append(f"image at {address}")
         self.may_install.append(may_install)
-        await asyncio.wait_for(self.together.wait(), 5)
+        await asyncio.wait_for(self.together.wait(), PATIENCE_S)
         if self.errors["image"]:
             raise ImageError(self.errors["image"])
         return IMAGE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from skills_repo.repository import SkillRepository
 from skills_repo.signing import CannotSignError, Signer, SignMode
 from tests.support.signing import gpg_key, is_signed, needs_gpg, needs_ssh, ssh_key, ssh_verifies
 from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of
+from tests.support.waiting import wait_until
 
 STAGES = [a_skill("\n- one\n"), a_skill("\n- one\n- two\n"), a_skill("\n- three\n")]
 WHO = identity(HONED, 100)
@@ -88,8 +88,7 @@ async def test_the_persons_own_configuration_may_ask_and_name_the_key(
     agent = None
     if not value:
         agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(home / "agent")], stdout=subprocess.DEVNULL)
-        while not (home / "agent").exists():
-            time.sleep(0.01)
+        wait_until((home / "agent").exists)
         monkeypatch.setenv("SSH_AUTH_SOCK", str(home / "agent"))
         subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True)
         value = "key::" + key.with_suffix(".pub").read_text().strip()
@@ -160,10 +159,8 @@ HOWS = ["no key", "key with a passphrase", "key that is gone", "x509", "key that
 async def test_what_cannot_be_signed_is_committed_without_and_said_once(tmp_path: Path, how: str) -> None:
     folder = a_repository(tmp_path / "r")
     reason = cannot(tmp_path, folder, how)
-    started = time.monotonic()
     with capture_logs() as logs:
         made = await commit(history(folder), 3)
-    assert time.monotonic() - started < 15
     assert made[:1] == await unsigned(tmp_path)
     assert not any(is_signed(folder, one) for one in made)
     [said] = [row for row in logs if row["log_level"] == "warning"]
@@ -187,23 +184,19 @@ async def test_under_always_nothing_is_committed_without(tmp_path: Path, how: st
 async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path, home: Path) -> None:
     folder = a_repository(tmp_path / "r")
     program = tmp_path / "hangs"
-    program.write_text(f"#!/bin/sh\nsleep 300 &\necho $! > {tmp_path}/child\nsleep 300\n")
+    program.write_text(f"#!/bin/sh\nsleep 600 &\necho $! >> {tmp_path}/children\nsleep 600\n")
     program.chmod(0o755)
     (home / ".gitconfig").write_text(
         "[commit]\n\tgpgSign = true\n[user]\n\tsigningKey = x\n"
         f'[gpg]\n\tformat = ssh\n[gpg "ssh"]\n\tprogram = {program}\n'
     )
-    started = time.monotonic()
     with capture_logs() as logs:
         made = await commit(history(folder, timeout_s=1.0), 2)
-    assert time.monotonic() - started < 15, "tried once, not for each commit"
     assert len(made) == 2
     assert "signing took longer than 1 s" in logs[0]["reason"]
-    child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 5
-    while _alive(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not _alive(child)
+    children = [int(line) for line in (tmp_path / "children").read_text().split()]
+    assert len(children) == 1, "tried once, not for each commit"
+    wait_until(lambda: not _alive(children[0]))
 
 
 def _alive(pid: int) -> bool:
@@ -273,10 +266,8 @@ async def test_an_openpgp_key_behind_a_passphrase_is_not_waited_for(
         monkeypatch.setenv("GNUPGHOME", str(tmp_path / "gpg"))
         environment = {"PATH": os.environ["PATH"], "GNUPGHOME": str(tmp_path / "gpg")}
         subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=environment, check=True)  # it knows the passphrase
-        started = time.monotonic()
         with capture_logs() as logs:
             assert await commit(history(folder)) == await unsigned(tmp_path)
-        assert time.monotonic() - started < 15
         assert "(key 'honed <honed@localhost>': is it there, and its agent unlocked?)" in logs[0]["reason"]
 
 

@@ -41,9 +41,9 @@ async def test_only_the_end_of_a_huge_message_is_read() -> None:
 
 
 async def test_many_open_tags_cost_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     await extract_answer("<answer>" * 100_000, ExtractOptions())
-    assert time.monotonic() - began < 1.0
+    assert time.process_time() - began < 20, "minutes, if it were quadratic"
 
 
 async def test_a_pattern_that_hangs_is_our_failure() -> None:

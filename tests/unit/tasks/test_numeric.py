@@ -55,11 +55,11 @@ def test_a_number_reads_back(number: float) -> None:
     assert math.isclose(found.raw, number, rel_tol=1e-9, abs_tol=1e-6)
 
 
-@pytest.mark.parametrize("text", ["(" * 20_000, "1," * 10_000, "-" * 20_000, " " * 20_000, "1 " * 10_000])
+@pytest.mark.parametrize("text", ["(" * 200_000, "1," * 100_000, "-" * 200_000, " " * 200_000, "1 " * 100_000])
 def test_hostile_text_costs_no_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     find_quantities(text)
-    assert time.monotonic() - began < 1.0
+    assert time.process_time() - began < 20, "minutes, if it were quadratic"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from daemon.telling.notification import Notification, told_as
 from daemon.telling.ways import HookError
 from tests.support.desk import FakeDesk
 from tests.support.telling import a_step, configured
+from tests.support.waiting import PATIENCE_S, until
 
 ALL = frozenset({"accepted", "rejected-by-person", "paused", "broken", "ended"})
 
@@ -39,11 +40,13 @@ class FakeWay:
     got: list[tuple[Notification, ProjectStatus | None]] = field(default_factory=list)
     may_go: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
+    asked: int = 0
 
     def __post_init__(self) -> None:
         self.may_go.set()
 
     async def deliver(self, notification: Notification, project: ProjectStatus | None) -> None:
+        self.asked += 1
         await self.may_go.wait()
         if self.fault:
             raise ZeroDivisionError
@@ -84,12 +87,6 @@ async def hooked(way: FakeWay | None = None, desk: FakeDesk | None = None) -> As
     async with channel.open():
         with bus.listening(Hooks(ALL, (channel,)).notice):
             yield world
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 async def test_an_accepted_step_is_told_with_skill_branch_commits_and_scores() -> None:
@@ -210,7 +207,7 @@ async def test_publishing_never_waits_and_the_oldest_fall_out(monkeypatch: pytes
     way.may_go.clear()
     async with hooked(way) as world:
         a_step(world.bus, run="first")
-        await asyncio.sleep(0.05)  # it is on its way now
+        await until(lambda: way.asked)  # it is on its way now
         for number in range(6):
             a_step(world.bus, run=f"run-{number}")
         assert world.counted("dropped") == 3
@@ -231,7 +228,7 @@ async def test_the_end_does_not_wait_long_and_says_what_is_lost(monkeypatch: pyt
     way = FakeWay()
     way.may_go.clear()
     with capture_logs() as logs:
-        async with asyncio.timeout(20), hooked(way) as world:
+        async with asyncio.timeout(PATIENCE_S), hooked(way) as world:
             for _ in range(3):
                 a_step(world.bus)
     assert world.counted("dropped") == 3

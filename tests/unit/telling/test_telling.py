@@ -17,6 +17,7 @@ from sandboxes.gateway.heard import Answered
 from sandboxes.gateway.policy import Usage
 from tests.support.desk import FakeDesk
 from tests.support.telling import an_attempt, configured
+from tests.support.waiting import PATIENCE_S
 
 
 async def page(port: int | None) -> str:
@@ -31,7 +32,7 @@ async def test_events_requests_and_lag_reach_the_page(tmp_path: Path, monkeypatc
     async with Telling.open(desk, desk.events, config) as telling:
         an_attempt(desk.events)
         telling.heard(Answered("openai", "m", "ok", 1.0, Usage(1, 2, 0, 3)))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while "honed_event_loop_lag_seconds_count" not in await page(telling.port):
                 await asyncio.sleep(0.01)
         text = await page(telling.port)

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import structlog
 from watchdog.events import (
@@ -79,6 +79,14 @@ class Eyes(Protocol):
         """Do not watch it any more."""
 
 
+@runtime_checkable
+class TellsRefused(Protocol):
+    """Eyes that know which folders below a watched one the kernel does not watch."""
+
+    def refused_below(self, folder: str) -> OSError | None:
+        """Why not; None if all are watched."""
+
+
 class NoEyes:
     """For where no events come: the poll alone looks."""
 
@@ -140,6 +148,8 @@ class Arms:
         self.faults = {}
         for place in sorted(names.keys() - self._watches.keys()):
             self._watch(place)
+        for place in sorted(self._watches):
+            self._look_below(place)
 
     def close(self) -> None:
         """End the threads."""
@@ -164,6 +174,16 @@ class Arms:
             self.faults[place] = why_blind(error, place.folder)
             return
         self._watches[place] = (who, watch)
+
+    def _look_below(self, place: Place) -> None:
+        """Folders below that are not watched are tried again by the next update."""
+        if not (place.recursive and isinstance(self._eyes, TellsRefused)):
+            return
+        error = self._eyes.refused_below(place.folder)
+        if error is not None:
+            self.faults[place] = why_blind(error, place.folder)
+            with self._lock:
+                self._lost.add(place)
 
     def _seen(self, place: Place, event: FileSystemEvent) -> None:
         """An event, in the observer's thread."""

@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Self
 
 import structlog
-from watchdog.observers import Observer
 
 from daemon.notices.arming import Arms, Eyes, NoEyes, why_blind
+from daemon.notices.eyes import open_eyes
 from daemon.notices.places import Wanted, places_of
 from daemon.notices.seen import Seen
 from daemon.service.project import Project
@@ -144,7 +144,7 @@ class Watcher:
     def _open(self) -> tuple[Arms, str]:
         """Begin to watch, or say why that cannot be."""
         try:
-            eyes = self._observer if self._observer is not None else Observer()
+            eyes = self._observer if self._observer is not None else open_eyes()
             eyes.start()
         except OSError as error:
             return Arms(NoEyes(), self._told), why_blind(error, "file events")

@@ -37,6 +37,7 @@ class FakeEyes:
     events: list[str] = field(default_factory=list)
     fault: OSError | None = None
     faults: dict[str, OSError] = field(default_factory=dict)
+    refused: dict[str, OSError] = field(default_factory=dict)
 
     def start(self) -> None:
         """Begin."""
@@ -66,6 +67,10 @@ class FakeEyes:
         """Do not."""
         del self.watched[watch]
         self.events.append(f"leave {watch}")
+
+    def refused_below(self, folder: str) -> OSError | None:
+        """What the kernel refused below a folder."""
+        return next((error for path, error in self.refused.items() if path.startswith(f"{folder}/")), None)
 
     def happen(self, folder: Path, event: FileSystemEvent) -> None:
         """An event in a watched folder, in a thread of its own, as observers have it."""
@@ -255,6 +260,23 @@ async def test_what_cannot_be_watched_is_said_once(kept: Watched) -> None:
             assert watcher.blind == ""
             assert f"{refs} all" in eyes.watched
     assert [line["event"] for line in logs] == ["some changes are only seen by the poll"]
+
+
+async def test_a_limit_that_is_reached_below_a_watched_folder_is_said_once_and_tried_again(kept: Watched) -> None:
+    eyes = FakeEyes(refused={str(kept.folder / ".git" / "refs" / "honed"): OSError(28, "no space")})
+    with capture_logs() as logs:
+        async with watching(kept, eyes=eyes) as (watcher, changes):
+            for _ in range(2):
+                assert "raise fs.inotify.max_user_watches" in watcher.blind
+                watcher.wake("xlsx")
+                await following(changes)
+            eyes.refused.clear()
+            watcher.wake("xlsx")
+            await following(changes)
+            assert watcher.blind == ""
+    assert [line["event"] for line in logs] == ["some changes are only seen by the poll"]
+    refs = f"{kept.folder / '.git' / 'refs'} all"
+    assert eyes.events.count(f"watch {refs}") == 1 + eyes.events.count(f"leave {refs}") == 4
 
 
 async def test_where_no_events_come_the_poll_looks(kept: Watched) -> None:

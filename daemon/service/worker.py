@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from daemon.housekeeping.memory import give_back
 from daemon.inbox.use import Use
 from daemon.jobs.choose import Choice, choose
 from daemon.jobs.clock import within
@@ -192,6 +193,8 @@ class Worker:
         del self.running[project.name]
         await self.after_run(project)
         self.wake()
+        if not self.running:
+            await asyncio.to_thread(give_back)
         return end
 
     async def _written_down(self, project: Project, job: Job, end: JobEnd) -> bool:

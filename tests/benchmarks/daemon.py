@@ -25,6 +25,7 @@ Say = Callable[[str], None]
 KEEP = {"train": 2, "selection": 4, "test": 1}
 IDLE_S = 600.0
 POLL_S = 5.0
+REST_S = 10.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,7 +47,8 @@ def _measure(folder: Path, n: int, say: Say) -> dict[str, Result]:
         "daemon.reaction_push_s": _spread(pushed, "from the begin of a git push"),
         "daemon.reaction_poll_s": _spread(polled, f"without events, poll_s = {POLL_S:g}"),
         "daemon.idle_cpu": Result(cpu, "%", 1, f"of a core, over {idle_s:g} s, with its git processes"),
-        "daemon.idle_rss_mb": Result(rss, "MB", 1, f"largest in {idle_s:g} s; {worked:.1f} MB after work"),
+        "daemon.idle_rss_mb": Result(rss, "MB", 1, f"largest in {idle_s:g} s after a start"),
+        "daemon.worked_rss_mb": Result(worked, "MB", 1, f"at rest after {2 * n} runs, largest in {REST_S:g} s"),
     }
 
 
@@ -69,7 +71,7 @@ def _by_events(project: Path, n: int, say: Say) -> tuple[list[float], list[float
             _edit(clone, turn)
             pushed.append(_reaction(one, lambda: git(clone, "push", "--quiet", "origin", "main")))
             say(f"reaction {turn + 1}: task file {saved[-1]:.3f} s, push {pushed[-1]:.3f} s")
-        worked = _rss_mb(one)
+        worked = _resting(one)
         one.end()
     return saved, pushed, worked
 
@@ -154,6 +156,15 @@ def _idle(project: Path, seconds: float, say: Say) -> tuple[float, float]:
         say(f"idle: {percent:.3f} % of a core, {rss:.1f} MB, {one.status().looks - looks} looks")
         one.end()
     return percent, rss
+
+
+def _resting(one: Daemon) -> float:
+    """The most memory of a daemon whose work has ended."""
+    rss, limit = 0.0, time.monotonic() + REST_S
+    while time.monotonic() < limit:
+        time.sleep(1.0)
+        rss = max(rss, _rss_mb(one))
+    return rss
 
 
 def _cpu_s(one: Daemon) -> float:

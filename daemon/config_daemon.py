@@ -20,7 +20,7 @@ class DaemonSection(Section):
     """Training runs at the same time, each of another skill."""
     day: CapSection = CapSection()
     """Caps of all skills together on one day (UTC)."""
-    debounce_s: float = Field(default=0.3, ge=0, le=60)
+    debounce_s: float = Field(default=0.2, ge=0, le=60)
     """Quiet time after a change before it is looked at."""
     poll_s: float = Field(default=60.0, ge=0.1)
     """Looks without an event, for file systems that send none."""

@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from sandboxes.cgroup import Cgroup, make_cgroup
 from sandboxes.child import Child, Pump
-from sandboxes.disk import disk_stop
+from sandboxes.disk import DiskWatch
 from sandboxes.guard import Stop, finish, until_end, watched
 from sandboxes.memory import host_roomy
 from sandboxes.namespaces import LIMITED, Way, becoming, bubblewrap_options
@@ -85,8 +84,12 @@ class BubblewrapRun:
                     raise SandboxError(message)
             began = time.monotonic()
             child = self._child = self._start(inner, streams)
-            disk = partial(disk_stop, rooms.both, self._spec.limits.workspace_bytes)
-            stop = await until_end(child.end, deadline_s=self._command.deadline_s, disk=watched(disk, self._command))
+            disk = DiskWatch(
+                rooms.both, self._spec.limits.workspace_bytes, first=lambda: int(self._told("child-pid") or 0)
+            )
+            stop = await until_end(
+                child.end, deadline_s=self._command.deadline_s, disk=watched(disk, self._command), falling=disk.falling
+            )
             wall_s = time.monotonic() - began
         finally:
             oom = await finish(self._give_back(streams))

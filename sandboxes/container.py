@@ -199,6 +199,15 @@ class ContainerRun:
             log.warning("container_not_removed", container=self._id, error=explain(error))
 
 
+def first_process(client: docker.DockerClient, container: str) -> int:
+    """Its number as the engine's host counts; 0 where the engine does not tell."""
+    try:
+        return int(client.api.inspect_container(container)["State"]["Pid"])
+    except (*ENGINE_ERRORS, KeyError, TypeError, ValueError) as error:
+        log.info("container_process_not_told", container=container, error=type(error).__name__)
+        return 0
+
+
 def frozen(client: docker.DockerClient, container: str) -> bool | None:
     """Some process of it is halted by a signal or a tracer, as the host sees it; None: the engine does not tell."""
     try:

@@ -27,10 +27,11 @@ from sandboxes.container import (
     LABEL_ROLE,
     ContainerEnd,
     ContainerRun,
+    first_process,
     frozen,
     remove,
 )
-from sandboxes.disk import disk_stop
+from sandboxes.disk import DiskWatch
 from sandboxes.engine_client import ENGINE_ERRORS, address, connect, connected, explain, image_id
 from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end, watched
 from sandboxes.hardening import inner_layout, profile
@@ -244,8 +245,9 @@ class DockerBox:
             await first_of(end, starting)
         finally:
             starting.cancel()
-        disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
-        stop = await until_end(end, deadline_s=command.deadline_s, disk=watched(disk, command))
+        first = partial(first_process, self._client, self.container_name(self._count))
+        disk = DiskWatch(self._rooms.both, self._spec.limits.workspace_bytes, first=first)
+        stop = await until_end(end, deadline_s=command.deadline_s, disk=watched(disk, command), falling=disk.falling)
         if stop is not None and stop.ending is Ending.HUNG:
             self._frozen = await in_own_thread(partial(frozen, self._client, self.container_name(self._count)))
         return stop

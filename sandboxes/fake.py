@@ -11,11 +11,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 
-from sandboxes.disk import disk_stop
+from sandboxes.disk import DiskWatch
 from sandboxes.guard import until_end, watched
 from sandboxes.hostpaths import fresh_home, host_layout
 from sandboxes.left import LeftBox, sweep
@@ -152,9 +151,11 @@ class FakeBox:
         began = time.monotonic()
         task = asyncio.ensure_future(self._answer(command))
         self._running.add(task)
-        disk = partial(disk_stop, self._rooms.both, self.spec.limits.workspace_bytes)
+        disk = DiskWatch(self._rooms.both, self.spec.limits.workspace_bytes)
         try:
-            stop = await until_end(task, deadline_s=command.deadline_s, disk=watched(disk, command))
+            stop = await until_end(
+                task, deadline_s=command.deadline_s, disk=watched(disk, command), falling=disk.falling
+            )
         finally:
             self._running.discard(task)
             task.cancel()

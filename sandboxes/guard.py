@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 POLL_S = 0.5
 """Pause between two looks at the disk; longer where a look itself takes long."""
+QUICK_S = 0.025
+"""Pause between two questions whether a look should not wait."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,17 @@ class Stop:
     detail: str
 
 
-async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable[[], Stop | None]) -> Stop | None:
+async def until_end(
+    end: asyncio.Future[T],
+    *,
+    deadline_s: float,
+    disk: Callable[[], Stop | None],
+    falling: Callable[[], bool] = bool,
+) -> Stop | None:
     """Wait for `end`; None if it came by itself, else the reason to stop now. `end` is never cancelled.
 
-    `disk` runs in a thread and gives the reason to stop if the box is over its bound.
+    `disk` runs in a thread and gives the reason to stop if the box is over its bound; `falling`, asked often, says that
+    it should not wait.
     """
     loop = asyncio.get_running_loop()
     last = loop.time() + deadline_s
@@ -38,7 +47,7 @@ async def until_end(end: asyncio.Future[T], *, deadline_s: float, disk: Callable
             left = last - loop.time()
             if left <= 0:
                 return Stop(Ending.DEADLINE, f"stopped after {deadline_s:g} s")
-            look = look or asyncio.create_task(_look(disk))
+            look = look or asyncio.create_task(_look(disk, falling))
             await first_of(end, look, within_s=left)
             if look.done() and not end.done():
                 if reason := look.result():
@@ -63,13 +72,26 @@ def watched(disk: Callable[[], Stop | None], command: Command) -> Callable[[], S
     return look
 
 
-async def _look(disk: Callable[[], Stop | None]) -> Stop | None:
+async def _look(disk: Callable[[], Stop | None], falling: Callable[[], bool]) -> Stop | None:
     loop = asyncio.get_running_loop()
-    await asyncio.sleep(POLL_S)
+    await _pause(POLL_S, falling)
     began = loop.time()
     reason = await asyncio.to_thread(disk)
-    await asyncio.sleep(0 if reason else 10 * (loop.time() - began))
+    took = loop.time() - began
+    if reason is None:
+        await asyncio.sleep(took)
+        await _pause(9 * took, falling)
     return reason
+
+
+async def _pause(seconds: float, falling: Callable[[], bool]) -> None:
+    """Sleep, or less where the disk's room falls."""
+    loop = asyncio.get_running_loop()
+    last = loop.time() + seconds
+    while (left := last - loop.time()) > 0:
+        await asyncio.sleep(min(left, QUICK_S))
+        if falling():
+            return
 
 
 async def first_of(one: asyncio.Future[Any], other: asyncio.Future[Any], *, within_s: float | None = None) -> None:

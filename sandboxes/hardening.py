@@ -15,13 +15,15 @@ from docker.types import LogConfig, Ulimit
 from docker.types import Mount as DockerMount
 
 from sandboxes.lay import Owner
-from sandboxes.sandbox import VERIFIER_OUT, BoxSpec, Command, Layout, Mount
+from sandboxes.sandbox import MIB, VERIFIER_OUT, BoxSpec, Command, Layout, Mount
 from sandboxes.seccomp.engine import profile as seccomp_profile
 from sandboxes.wrapper import FORWARD_FILE, FORWARD_PORT, FORWARD_TARGET, PATH, inner_argv
 
 GATEWAY_FOLDER = "/run/gateway"
 HOSTNAME = "sandbox"
 ULIMITS: Mapping[str, int] = {"core": 0, "nofile": 8192}
+FILE_SLACK = MIB
+"""One file may be this much larger than workspace and out may be together: so a box that tries is seen and told."""
 
 
 def inner_layout(spec: BoxSpec) -> Layout:
@@ -139,7 +141,7 @@ def profile(spec: BoxSpec, command: Command, *, image: str, owner: Owner, layout
         memory_bytes=limits.memory_bytes,
         nano_cpus=round(limits.cpus * 1_000_000_000),
         pids=limits.pids,
-        ulimits={**ULIMITS, "fsize": limits.workspace_bytes},
+        ulimits={**ULIMITS, "fsize": limits.workspace_bytes + FILE_SLACK},
     )
 
 

@@ -15,11 +15,10 @@ import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 from sandboxes.child import Child
-from sandboxes.disk import disk_stop
+from sandboxes.disk import DiskWatch
 from sandboxes.forward import port_of, serve
 from sandboxes.guard import Stop, finish, until_end, watched
 from sandboxes.hostpaths import fresh_home, host_layout
@@ -153,8 +152,10 @@ class ProcessBox:
         child = Child(argv, env={}, cwd=self._rooms.workspace, streams=streams)
         self._live.add(child)
         try:
-            disk = partial(disk_stop, self._rooms.both, self._spec.limits.workspace_bytes)
-            stop = await until_end(child.end, deadline_s=command.deadline_s, disk=watched(disk, command))
+            disk = DiskWatch(self._rooms.both, self._spec.limits.workspace_bytes)
+            stop = await until_end(
+                child.end, deadline_s=command.deadline_s, disk=watched(disk, command), falling=disk.falling
+            )
             wall_s = time.monotonic() - began
         finally:
             await finish(self._settle(child))

@@ -1,12 +1,11 @@
 """The policy as a container engine takes it: JSON in `security_opt`.
 
 The engine compiles it for its own kernel. Only the machine's native calls are let through: 32-bit calls, and x32 on
-x86-64, end the process. An engine that knows newer calls answers ENOSYS to them, as to `MISSING`.
+x86-64, end the process. An engine that knows newer calls answers ENOSYS to them.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 from functools import cache
 from typing import Any
@@ -19,7 +18,7 @@ def profile() -> str:
     """The whole profile, in one line."""
     rules: list[dict[str, Any]] = [
         {"names": list(allowed()), "action": "SCMP_ACT_ALLOW"},
-        {"names": sorted(MISSING), "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
+        *({"names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": error} for name, error in sorted(MISSING.items())),
     ]
     for name, alternatives in sorted(ARGUMENTS.items()):
         rules += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": _arguments(rule)} for rule in alternatives]

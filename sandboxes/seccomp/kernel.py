@@ -41,8 +41,8 @@ def program(machine: str) -> bytes | None:
     for first, last in _ranges(numbers[name] for name in allowed() if name in numbers):
         within = _unless(_IF_ABOVE, last, [_do(_RETURN, _ALLOW)])
         code += _when(_IF_AT_LEAST, first, within)
-    for name in sorted(MISSING & numbers.keys()):
-        code += _when(_IF_EQUAL, numbers[name], [_do(_RETURN, _ERROR | errno.ENOSYS)])
+    for name in sorted(MISSING.keys() & numbers.keys()):
+        code += _when(_IF_EQUAL, numbers[name], [_do(_RETURN, _ERROR | MISSING[name])])
     for name in sorted(ARGUMENTS.keys() & numbers.keys()):
         code += _when(_IF_EQUAL, numbers[name], _any_of(ARGUMENTS[name]))
     return b"".join([*code, _do(_RETURN, _ERROR | errno.EPERM)])

@@ -80,7 +80,7 @@ async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
 
 
 async def test_a_cancellation_while_the_last_look_is_given_up_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def stubborn(_: object) -> str:
+    async def stubborn(_: object, _falling: object) -> str:
         try:
             await asyncio.sleep(5)
         finally:
@@ -146,3 +146,14 @@ async def test_first_of_cancels_neither() -> None:
 
     assert not one.cancelled()
     assert not other.cancelled()
+
+
+async def test_a_disk_that_fills_fast_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "POLL_S", 1_000.0)
+    monkeypatch.setattr(guard, "QUICK_S", 0.01)
+    asked = iter([False, False, True])
+    stop = await until_end(
+        never(), deadline_s=60, disk=lambda: Stop(Ending.OVER_DISK, "full"), falling=lambda: next(asked)
+    )
+
+    assert stop == Stop(Ending.OVER_DISK, "full")

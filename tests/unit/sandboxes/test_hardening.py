@@ -70,7 +70,7 @@ def test_limits(made: Profile) -> None:
     assert given["pids_limit"] == 77
     assert {(limit.name, limit.soft, limit.hard) for limit in given["ulimits"]} == {
         ("core", 0, 0),
-        ("fsize", 1024 * MIB, 1024 * MIB),
+        ("fsize", 1025 * MIB, 1025 * MIB),
         ("nofile", 8192, 8192),
     }
     assert given["oom_score_adj"] > 0

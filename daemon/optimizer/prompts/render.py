@@ -43,19 +43,21 @@ _MARKER = re.compile(
 _INST = re.compile(r"\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\])")
 
 
-_PLAIN = re.compile(r"(?:\r\n|[\n\t\x20-\x7e])*")
+_NOT_PLAIN = re.compile(r"[^\r\n\t\x20-\x7e]|\r(?!\n)")
 
 
 def data(text: str) -> str:
     """Text as it stands, but for hidden characters, which are dropped, and for markers: their `<` becomes `&lt;`."""
-    return _INST.sub("&#91;", _MARKER.sub("&lt;", text if _PLAIN.fullmatch(text) else _shown(text)))
+    return _INST.sub("&#91;", _MARKER.sub("&lt;", _shown(text) if _NOT_PLAIN.search(text) else text))
 
 
 def json_data(value: Any) -> str:
     """Compact JSON; a marker's `<` and hidden characters are written as escapes: parsing gives the same value back."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=False)
-    if not _PLAIN.fullmatch(text):
-        text = "".join(_escaped(char) if is_hidden(char) else char for char in text)
+    if _NOT_PLAIN.search(text):
+        plain = "".join(_escaped(char) if is_hidden(char) else char for char in text)
+        # A marker may be broken by what is hidden: then none of them may begin.
+        text = plain if plain == text else plain.replace("<", "\\u003c")
     text = _MARKER.sub(lambda found: _escaped(found[0]), text)
     return _INST.sub(lambda found: _escaped(found[0]), text)
 

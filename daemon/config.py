@@ -1,7 +1,7 @@
 """`honed.toml` as frozen pydantic models.
 
-Every error names the key and, where it can be found, the line. Keys hold no secrets: API keys come from the
-environment variable that `api_key_env` names.
+Every error names the key and, where it can be found, the line. Keys hold no secrets: API keys come from where
+`api_key_env`, `api_key_file` or `api_key_command` says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
@@ -91,7 +91,11 @@ class ModelSection(Section):
     base_url: str | None = None
     """None: the provider's public address. For OpenAI-compatible servers with their version path (`…/v1`)."""
     api_key_env: str | None = None
-    """None: OPENAI_API_KEY or ANTHROPIC_API_KEY."""
+    """None: OPENAI_API_KEY or ANTHROPIC_API_KEY, unless one of the next two is given."""
+    api_key_file: Path | None = None
+    """A file that holds the key alone and that nobody else may read, relative to honed.toml."""
+    api_key_command: tuple[str, ...] = ()
+    """A program with its arguments, run without a shell, that prints the key."""
     price: PriceSection | None = None
     timeout_s: float = Field(default=600.0, gt=0)
     tries: int = Field(default=4, ge=1, le=20)
@@ -294,6 +298,14 @@ def _check_model(section: ModelSection) -> list[tuple[str, str]]:
         wrong.append(("model", "must name a model"))
     if section.api_key_env is not None and not _VARIABLE.fullmatch(section.api_key_env):
         wrong.append(("api_key_env", "must be the name of an environment variable, never the key itself"))
+    given = [key for key in ("api_key_env", "api_key_file", "api_key_command") if getattr(section, key)]
+    if len(given) > 1:
+        wrong.append((given[-1], f"cannot be given beside {given[0]}: a key comes from one place"))
+    if section.api_key_file is not None and "\0" in str(section.api_key_file):
+        wrong.append(("api_key_file", "must not hold a NUL character: no path has one"))
+    command = section.api_key_command
+    if command and (not command[0].strip() or any("\0" in part for part in command)):
+        wrong.append(("api_key_command", "must begin with a program, and hold no NUL character"))
     if section.base_url is not None and section.base_url != SIMULATED and not _is_address(section.base_url):
         wrong.append(("base_url", "must be http(s)://host[:port][/path] without user, query or fragment"))
     return wrong
@@ -314,6 +326,27 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+_Model = TypeVar("_Model", bound=ModelSection)
+
+
+def _with_key(section: _Model, folder: Path) -> _Model:
+    """The section with its key's file and program named from the root."""
+    changes: dict[str, Any] = {}
+    if section.api_key_file is not None:
+        changes["api_key_file"] = folder / _of_home(section.api_key_file)
+    if section.api_key_command and "/" in section.api_key_command[0]:
+        program, *arguments = section.api_key_command
+        changes["api_key_command"] = (str(folder / _of_home(Path(program))), *arguments)
+    return section.model_copy(update=changes) if changes else section
+
+
+def _of_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # nobody of that name: whoever opens it says so
+        return path
+
+
 def _resolved(config: Config, file: Path) -> Config:
     folder = file.parent
     changes: dict[str, Any] = {
@@ -322,5 +355,8 @@ def _resolved(config: Config, file: Path) -> Config:
         ),
         "tasks": config.tasks.model_copy(update={"path": _real(folder / config.tasks.path)}),
         "file": file,
+        "target": _with_key(config.target, folder),
+        "optimizer": _with_key(config.optimizer, folder),
+        "judge": config.judge and _with_key(config.judge, folder),
     }
     return config.model_copy(update=changes)

@@ -17,7 +17,7 @@ from daemon.toml_lines import find_line
 
 Finding = tuple[tuple[str | int, ...], str]
 """Path of a key, and what is wrong with it."""
-_PRIVATE = ("api_key_env", "base_url")
+_PRIVATE = ("api_key_env", "api_key_file", "api_key_command", "base_url")
 _NAMES = {"int": "a whole number", "float": "a number", "string": "text", "bool": "true or false"}
 
 
@@ -54,7 +54,7 @@ def _say(row: ErrorDetails, model: type[BaseModel]) -> str:
             return "is missing: the list is too short"
         is_table = _model_at(path, model) is not None
         return "is missing: add the section" if is_table else "is missing: add it"
-    shown = "" if path[-1] in _PRIVATE else f", not {_show(row['input'])}"
+    shown = "" if any(part in _PRIVATE for part in path) else f", not {_show(row['input'])}"
     if kind in ("value_error", "assertion_error"):
         return str(row["msg"]).removeprefix("Value error, ")
     if kind == "model_type":

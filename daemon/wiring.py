@@ -35,8 +35,7 @@ from daemon.recovery.look import Place
 from daemon.rollouts.attempt import AttemptSettings
 from daemon.rollouts.progress import Observer
 from daemon.rollouts.rollouts import Rollouts
-from daemon.redaction import register_secret
-from daemon.secrets import read_key
+from daemon.secrets import prepare, read_key, renewal
 from daemon.setup.clis import agents_folder
 from daemon.setup.docker_ping import engine_address
 from daemon.setup.home import honed_home
@@ -124,8 +123,7 @@ def upstream_of(section: ModelSection, simulated: SimulatedModel | None) -> Upst
     else:
         key_name, key = read_key(section)
         base = section.base_url or _PUBLIC[section.provider]
-        register_secret(key)
-        upstream = Upstream(section.provider, base, key, key_name)
+        upstream = Upstream(section.provider, base, key, key_name, renewal=renewal(section))
     return replace(upstream, timeout_s=section.timeout_s, retry_s=section.retry_s, tries=section.tries)
 
 
@@ -176,6 +174,7 @@ async def open_parts(
         journal = SqliteJournal(state / "journal.sqlite")
         stack.push_async_callback(journal.close)
         simulated = await _simulated(stack, target, config)
+        await asyncio.to_thread(prepare, (target, config.optimizer if optimizer else None, config.judge))
         upstream = upstream_of(target, simulated)
         ask = partial(_client, stack, simulated=simulated, heard=heard)
         judge = _judge(ask, config, tasks)

@@ -15,6 +15,7 @@ import typer
 from rich.markup import escape
 
 from daemon import __version__, logs
+from daemon.cli.crashes import guard_crashes
 from daemon.cli.output import error_line
 from daemon.cli.streams import secure_streams
 
@@ -111,6 +112,7 @@ def _globals(
 def main() -> None:
     """Entry point of the `honed` command."""
     secure_streams()
+    guard_crashes()
     try:
         code = build(asked(sys.argv[1:]))(standalone_mode=False)
     except typer.TyperException as error:

@@ -30,6 +30,7 @@ from daemon.plain import plain
 from daemon.setup.setup import SetupReport, set_up
 from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
+from skills_repo.git import environment
 
 _PLAIN_WORDS = (
     "The model in this demo is SIMULATED: a small program on loopback that plays target and optimizer. It speaks the "
@@ -113,7 +114,8 @@ def _git_log(folder: Path, parts: Parts) -> str:
     branch = parts.history.branch.removeprefix("refs/heads/")
     form = "%h %s%n        %(trailers:key=Honed-Gate,valueonly,separator=%x2C)"
     command = ["git", "log", f"--format={form}", branch, "--"]
-    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=True).stdout
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", check=True)
+    return done.stdout
 
 
 def _data(shown: _Shown) -> dict[str, Any]:

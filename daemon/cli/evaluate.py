@@ -98,7 +98,8 @@ def other_target(target: TargetSection, harness: HarnessName | None, model: str 
                 msg = f"--harness {harness} asks another provider than [target]'s: give its --model too"
                 raise ConfigError(msg)
             # Address, key and price are [target]'s own provider's: no other one may see that key.
-            changes |= {"base_url": None, "api_key_env": None, "price": None}
+            changes |= {"base_url": None, "price": None}
+            changes |= {"api_key_env": None, "api_key_file": None, "api_key_command": ()}
     if model:
         changes["model"] = model
         if model != target.model:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from daemon.config import Config, ConfigError
 from daemon.config_publish import PublishSection
 from daemon.redaction import register_secret
-from daemon.secrets import key_name
+from daemon.secrets import key_variables
 from skills_repo.message import neutral
 from skills_repo.publish.access import TokenSource
 from skills_repo.publish.address import Project
@@ -97,4 +97,4 @@ def _of_gh(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
 def model_keys(config: Config) -> frozenset[str]:
     """Variables that hold models' keys: nothing that publishing starts needs them."""
     sections = [section for section in (config.target, config.optimizer, config.judge) if section is not None]
-    return frozenset({*map(key_name, sections), "OPENAI_API_KEY", "ANTHROPIC_API_KEY"})
+    return frozenset({"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}).union(*map(key_variables, sections))

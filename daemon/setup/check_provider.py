@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import aiohttp
 
 from daemon.config import ConfigError, ModelSection
+from daemon.secrets import key_remedy
 from daemon.setup.check import Check
 from daemon.wiring import is_simulated, upstream_of
 from sandboxes.gateway.policy import Upstream
@@ -18,9 +21,9 @@ async def provider_check(name: str, section: ModelSection) -> Check:
     if is_simulated(section):
         return Check(row, "ok", "simulated model")
     try:
-        upstream = upstream_of(section, None)
+        upstream = await asyncio.to_thread(upstream_of, section, None)
     except ConfigError as error:
-        return Check(row, "fail", str(error), "export the variable, or set api_key_env")
+        return Check(row, "fail", str(error), key_remedy(section))
     url = _models_url(upstream)
     try:
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
@@ -56,7 +59,7 @@ def _models_url(upstream: Upstream) -> str:
 
 
 def _headers(upstream: Upstream) -> dict[str, str]:
-    key = upstream.api_key.get_secret_value()
+    key = upstream.key
     if upstream.provider == "openai":
         return {"Authorization": f"Bearer {key}"}
     return {"x-api-key": key, "anthropic-version": "2023-06-01"}

@@ -12,7 +12,7 @@ from daemon.config import Config, ConfigError, ModelSection
 from daemon.config_train import TrainSection
 from daemon.optimizer.gates.power import smallest_effect, tasks_for
 from daemon.places import open_history, state_folder
-from daemon.secrets import NO_KEY, read_key
+from daemon.secrets import NO_KEY, key_remedy, key_variables, read_key
 from daemon.setup.check import Check
 from daemon.tasks.task import TaskError, TaskSet
 from daemon.wiring import is_simulated, open_tasks
@@ -29,14 +29,15 @@ _ROOM_BYTES = 256 * 1024
 
 
 async def key_check(name: str, section: ModelSection) -> Check:
-    """The variable that holds the section's key is set; its value is never shown."""
+    """The section's key is where it is said to be; its value is never shown."""
     if is_simulated(section):
         return Check(f"key {name}", "ok", "simulated model: no key needed")
     try:
-        variable, key = read_key(section)
+        source, key = await asyncio.to_thread(read_key, section)
     except ConfigError as error:
-        return Check(f"key {name}", "fail", str(error), "export the variable, or set api_key_env")
-    return Check(f"key {name}", "ok", "loopback: no key needed" if key is NO_KEY else f"{variable} is set")
+        return Check(f"key {name}", "fail", str(error), key_remedy(section))
+    told = f"{source} is set" if source in key_variables(section) else f"from {source}"
+    return Check(f"key {name}", "ok", "loopback: no key needed" if key is NO_KEY else told)
 
 
 async def repository_check(config: Config) -> Check:

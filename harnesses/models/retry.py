@@ -56,8 +56,8 @@ class Patience:
 async def with_retries(upstream: Upstream, patience: Patience, ask: Callable[[], Awaitable[T]]) -> T:
     """Ask until it answers, or raise `ProviderError` after `Upstream.tries` tries or `Upstream.retry_s` of waiting.
 
-    `ask` raises `TryFailed`. A provider that stays silent is asked twice at most; one that refuses the key is asked once
-    more where another key can be got.
+    `ask` raises `TryFailed`. A provider that stays silent is asked twice at most; one that refuses the key once more
+    where another key can be got.
     """
     plan = Plan(upstream.tries, upstream.retry_s)
     failed, waited, renewed = 0, 0.0, False

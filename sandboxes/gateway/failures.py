@@ -49,7 +49,7 @@ _STATUS = {
     403: ProviderFailure.AUTH,
     408: ProviderFailure.TIMEOUT,
     409: ProviderFailure.SERVER_ERROR,
-    413: ProviderFailure.CONTEXT_LENGTH,
+    413: ProviderFailure.BAD_REQUEST,  # of a proxy on the way: the providers' own say `request_too_large`
     425: ProviderFailure.OVERLOADED,
     429: ProviderFailure.RATE_LIMIT,
     503: ProviderFailure.OVERLOADED,

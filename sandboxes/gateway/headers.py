@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from multidict import CIMultiDictProxy
 
-    from sandboxes.gateway.policy import Upstream
+    from sandboxes.gateway.policy import Provider, Upstream
 
 _UP = {
     "accept",
@@ -33,7 +33,7 @@ _BETAS = re.compile(
 
 
 def upstream_headers(theirs: CIMultiDictProxy[str], upstream: Upstream) -> dict[str, str]:
-    """What is sent on: the allowed ones of the sandbox's headers, and the real key."""
+    """What is sent on: the allowed ones of the sandbox's headers; the real key comes to it last (`key_headers`)."""
     kept = {name.lower(): value for name, value in theirs.items() if _allowed(name.lower(), value)}
     betas = [name.strip() for value in theirs.getall("anthropic-beta", ()) for name in value.split(",")]
     passed = ",".join(name for name in betas if name and not _BETAS.match(name.lower()))
@@ -42,12 +42,16 @@ def upstream_headers(theirs: CIMultiDictProxy[str], upstream: Upstream) -> dict[
     kept["content-type"] = "application/json"
     # Plain bytes, so that usage can be read off the wire as it passes.
     kept["accept-encoding"] = "identity"
-    key = upstream.key
     if upstream.provider == "anthropic":
         kept.setdefault("anthropic-version", "2023-06-01")
-    if key:
-        kept |= {"x-api-key": key} if upstream.provider == "anthropic" else {"authorization": f"Bearer {key}"}
     return kept
+
+
+def key_headers(provider: Provider, key: str) -> dict[str, str]:
+    """The header that carries the real key; none where there is no key."""
+    if not key:
+        return {}
+    return {"x-api-key": key} if provider == "anthropic" else {"authorization": f"Bearer {key}"}
 
 
 def downstream_headers(theirs: Mapping[str, str]) -> dict[str, str]:

@@ -12,12 +12,14 @@ import io
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import aiohttp
 
 from sandboxes.gateway.backoff import Plan, next_wait, retry_after
 from sandboxes.gateway.failures import classify, classify_error, failure_line, parse_error, retryable
+from sandboxes.gateway.headers import key_headers
 from sandboxes.gateway.live import Broken, Live
 from sandboxes.gateway.policy import ProviderFailure, Upstream
 from sandboxes.gateway.scrub import scrubbed
@@ -47,6 +49,7 @@ class Call:
     query: str
     """Appended to the address: empty or `?beta=true`."""
     headers: Mapping[str, str]
+    """But the key's."""
     body: bytes
 
 
@@ -99,17 +102,23 @@ class UpstreamClient:
         `on_retry` is told what failed, and the seconds lost until the next try.
         """
         plan = Plan(call.upstream.tries, call.upstream.retry_s)
-        failed, waited = 0, 0.0
+        failed, waited, renewed = 0, 0.0, False
         while True:
             began = time.monotonic()
+            key = call.upstream.key
             async with self._slots:
-                outcome = await self._try(call)
+                outcome = await self._try(call, key)
                 if isinstance(outcome, Live):
                     try:
                         yield outcome
                     finally:
                         outcome.close()
                     return
+            if outcome.status == HTTPStatus.UNAUTHORIZED and call.upstream.renewal is not None and not renewed:
+                renewed = await call.upstream.renewal.renewed(key, lambda: call.upstream.key)
+                if renewed:
+                    on_retry(outcome.kind, time.monotonic() - began)
+                    continue
             failed += 1
             asked = retry_after(outcome.headers, self._waits.clock())
             wait = None
@@ -121,7 +130,7 @@ class UpstreamClient:
             await self._waits.sleep(wait)
             waited += wait
 
-    async def _try(self, call: Call) -> Live | _Try:
+    async def _try(self, call: Call, key: str) -> Live | _Try:
         response = None
         opened: Live | None = None
         try:
@@ -129,7 +138,7 @@ class UpstreamClient:
                 response = await self._session.post(
                     call.dialect.url(call.upstream.base_url) + call.query,
                     data=io.BytesIO(call.body),  # in pieces: large bytes at once hold up the loop
-                    headers=call.headers,
+                    headers={**call.headers, **key_headers(call.upstream.provider, key)},
                     allow_redirects=False,
                 )
                 if not 200 <= response.status < 300:

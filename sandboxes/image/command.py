@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 from collections import deque
@@ -15,8 +16,14 @@ from pathlib import Path
 Say = Callable[[str], None]
 """Takes one line of progress for people."""
 
+_SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
 _TAIL_LINES = 400
 _DRAIN_S = 1.0
+
+
+def _inherited() -> dict[str, str]:
+    """The environment without what is named a secret: building and installing need no model's key."""
+    return {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
 
 
 def search_path() -> str:
@@ -63,7 +70,7 @@ async def run_command(
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=write_end,
                 stderr=write_end,
-                env={**os.environ, "PATH": search_path(), **(env or {})},
+                env={**_inherited(), "PATH": search_path(), **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
             )

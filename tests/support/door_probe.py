@@ -1,6 +1,6 @@
 """Runs inside a box and does what it is told at the door there; reports as JSON. Standard library only."""
 
-# ruff: noqa: PTH101, PTH104, PTH108, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123, PTH202, PTH208, SIM115
+# ruff: noqa: PTH101, PTH104, PTH108, PTH113, PTH116, PTH118, PTH120, PTH123, PTH202, PTH208, SIM115
 import contextlib
 import http.client
 import json

@@ -185,12 +185,44 @@ def test_the_first_mistake_in_the_file_is_told_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ['api_key_env = "sk-ant-REALKEY-0123"', 'base_url = "https://me:REALKEY@host/v1"', 'base_url = ["REALKEY"]'],
+    [
+        'api_key_env = "sk-ant-REALKEY-0123"',
+        'api_key_file = ["REALKEY"]',
+        'api_key_command = "REALKEY"',
+        'api_key_command = ["echo", {a = "REALKEY"}]',
+        'api_key_command = ["", "REALKEY"]',
+        'base_url = "https://me:REALKEY@host/v1"',
+        'base_url = ["REALKEY"]',
+    ],
 )
 def test_a_secret_in_the_file_is_never_repeated(tmp_path: Path, line: str) -> None:
     message = _message(tmp_path, GOOD.replace('model = "o"', f'model = "o"\n{line}'))
-    assert message.startswith(f":14: [optimizer] {line.split(maxsplit=1)[0]} ")
+    assert message.startswith(f":14: [optimizer] {line.split(maxsplit=1)[0]}")
     assert "REALKEY" not in message
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'api_key_env = "K"\napi_key_file = "k"',
+        'api_key_file = "k"\napi_key_command = ["pass"]',
+        'api_key_env = "K"\napi_key_command = ["pass"]',
+    ],
+)
+def test_a_key_comes_from_one_place(tmp_path: Path, lines: str) -> None:
+    message = _message(tmp_path, GOOD.replace('model = "o"', f'model = "o"\n{lines}'))
+    assert "cannot be given beside api_key_" in message
+
+
+def test_files_and_programs_of_keys_count_from_the_file_s_folder(tmp_path: Path) -> None:
+    config = _load(tmp_path, GOOD.replace('model = "o"', 'model = "o"\napi_key_command = ["bin/key", "a/b"]'))
+    assert config.optimizer.api_key_command == (str(tmp_path / "bin/key"), "a/b")
+    config = _load(tmp_path, GOOD.replace('model = "o"', 'model = "o"\napi_key_command = ["pass", "a/b"]'))
+    assert config.optimizer.api_key_command == ("pass", "a/b")
+    config = _load(tmp_path, GOOD.replace('model = "o"', 'model = "o"\napi_key_file = "secrets/key"'))
+    assert config.optimizer.api_key_file == tmp_path / "secrets/key"
+    config = _load(tmp_path, GOOD.replace('model = "o"', 'model = "o"\napi_key_file = "~/key"'))
+    assert config.optimizer.api_key_file == Path.home() / "key"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +256,17 @@ def test_the_rendered_file_loads_and_means_what_was_asked(tmp_path: Path, harnes
 def test_the_defaults_in_the_rendered_comments_are_the_real_ones(tmp_path: Path) -> None:
     text = render_default(skill_path="s/x", tasks_path="t", target_model="m", optimizer_model="o")
     shown = [line for line in text.splitlines() if line.startswith("# ") and " = " in line]
-    optional = ("base_url", "api_key_env", "max_usd", "attempts", "tokens", "usd", "minutes")
+    optional = (
+        "base_url",
+        "api_key_env",
+        "api_key_file",
+        "api_key_command",
+        "max_usd",
+        "attempts",
+        "tokens",
+        "usd",
+        "minutes",
+    )
     uncommented = "\n".join(
         line.removeprefix("# ")
         if line in shown and not line.startswith(tuple(f"# {key}" for key in optional))

@@ -35,7 +35,8 @@ from daemon.tasks.scorers.scorer import Context, Result
 from daemon.tasks.task import TaskError, TaskSet
 from sandboxes.bubblewrap import _lacks
 from sandboxes.bubblewrap_run import Setup
-from sandboxes.gateway import cleaning, dialects, requests
+from sandboxes.gateway import cleaning, dialects
+from sandboxes.gateway.bounds import Bounds
 from sandboxes.hardening import Profile
 from sandboxes.namespaces import Way
 from sandboxes.process import LACKS, ProcessSandbox
@@ -132,7 +133,8 @@ def test_a_key_without_a_default_is_in_the_example_and_the_example_loads(tmp_pat
     for name in ("skill", "tasks", "target", "optimizer", "sandbox", "git", "train", "publish", "hooks", "telemetry"):
         section = getattr(config, name)
         bare = {key for key in type(section).model_fields if default_of(type(section), key) in ("required", "none")}
-        shared = {"base_url", "api_key_env", "price"} if name == "optimizer" else {"temperature"}
+        # A key comes from one place, so each section shows another one.
+        shared = {"base_url", "api_key_env", "price"} if name == "optimizer" else {"temperature", "api_key_file"}
         assert bare - shared <= section.model_fields_set, name
 
 
@@ -372,13 +374,18 @@ def test_the_door_is_described_as_it_is() -> None:
     text = part(SAFETY, "## The gateway")
     assert [path for path in dialects._ROUTES if f"`{path}`" not in text] == []
     assert f"`{dialects.POLICY_PREFIX}`" in text
-    assert f"{requests.BODY_BYTES // MIB} MiB, plain or gzip, within {requests.BODY_SECONDS:g} s" in text
-    body: dict[str, Any] = {"model": "m", "background": True, "tools": [{"type": "web_search"}], "store": True}
-    assert cleaning.clean(dialects.Dialect.RESPONSES, body, frozenset()) == ["field: background", "web_search"]
-    assert body == {"model": "m", "store": False}, "fields, tools and storing, as the text says"
+    bounds = Bounds()
+    assert f"heads {bounds.head_bytes // 1024} KiB within {bounds.head_s:g} s" in text
+    assert f"bodies {bounds.body_bytes // MIB} MiB, plain or gzip, within {bounds.body_s:g} s" in text
+    assert f"{bounds.door_bytes // MIB} MiB of bodies for a door, {bounds.all_bytes // MIB} MiB of large ones" in text
+    assert f"`{bounds.refusals}` refusals".replace("`", "") in text.replace(",", "")
+    body: dict[str, Any] = {"model": "m", "background": False, "x": 1, "tools": [], "store": True}
+    assert cleaning.clean(dialects.Dialect.RESPONSES, body, frozenset()) == ["field: background", "field: x"]
+    assert body == {"model": "m", "tools": [], "store": False}, "fields and storing, as the text says"
+    assert [field for field in cleaning._REFUSED if f"`{field}`" not in text] == []
 
 
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")])
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *DOCS.glob("*.md")])
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)

@@ -59,7 +59,7 @@ TABLE: list[tuple[Provider, int, Any, ProviderFailure]] = [
     ("openai", 302, b"", F.BAD_REQUEST),
     ("openai", 408, b"", F.TIMEOUT),
     ("openai", 409, b"", F.SERVER_ERROR),
-    ("openai", 413, b"", F.CONTEXT_LENGTH),
+    ("openai", 413, b"<html>413 Request Entity Too Large</html>", F.BAD_REQUEST),
     ("openai", 500, openai("x", None, "server_error"), F.SERVER_ERROR),
     ("openai", 502, b"Bad Gateway", F.SERVER_ERROR),
     ("openai", 503, b"", F.OVERLOADED),

@@ -1,8 +1,8 @@
 """Runs a verb's coroutine: signals become one cancellation, known errors one line and an exit code.
 
 Exit codes: 0 done; 1 the job could not be done (what the system refuses and faults of honed among it); 2 bad input
-(configuration, tasks, skill, repository, usage); 3 stopped by a provider or the sandbox; 4 stopped by the budget;
-130 interrupted.
+(configuration, tasks, skill, repository, usage); 3 stopped by a provider, the sandbox or a full disk; 4 stopped by the
+budget; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import structlog
 import typer
 
 from daemon.kinds import kind_of
+from daemon.no_room import REMEDY, no_room
 
 if TYPE_CHECKING:
     from daemon.cli.output import Output
@@ -65,12 +66,16 @@ def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]], *, 
 def _told(output: Output, error: Exception) -> int:
     """Say in one line what went wrong; returns the exit code."""
     if kind := kind_of(error):
-        output.error(kind, str(error))
-        return code_of(kind)
+        full = code_of(kind) not in {STOPPED, SPENT} and no_room(error)  # a run that stopped says itself why
+        output.error(kind, f"{error}: {REMEDY}" if full and "free some space" not in str(error) else str(error))
+        return STOPPED if full else code_of(kind)
     if isinstance(error, OSError):
         if error.errno == errno.EPIPE:  # whoever read our output has gone: nobody to tell
             raise error
         place = f"{error.filename}: " if error.filename else ""
+        if no_room(error):
+            output.error("system", f"{place}{REMEDY}")
+            return STOPPED
         output.error("system", f"{place}{error.strerror or error} (check the path, its permissions and the disk)")
         return FAILED
     log.error("a fault of honed", exc_info=error)

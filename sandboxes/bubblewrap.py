@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sandboxes.bubblewrap_run import BubblewrapRun, Setup
+from sandboxes.bubblewrap_run import BubblewrapRun, Setup, filters_calls
 from sandboxes.cgroup import left_groups, make_cgroup, remove_group
 from sandboxes.guard import finish
 from sandboxes.hardening import inner_layout
@@ -198,11 +198,15 @@ class BubblewrapBox:
 
 
 def _version() -> str:
-    return subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    env = {"PATH": os.environ.get("PATH", os.defpath)}
+    done = subprocess.run(["bwrap", "--version"], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.split()[-1]
 
 
 def _lacks(setup: Setup) -> tuple[str, ...]:
-    lacks = ["no seccomp filter: every system call of the kernel can be reached"]
+    lacks = []
+    if not filters_calls():
+        lacks.append("no seccomp filter for this machine: every system call of the kernel can be reached")
     if not setup.cgroups:
         lacks.append(
             "no control group can be made: memory is bounded for each process alone (address space of 8 GiB or more), "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import platform
 import signal
 import time
 from collections.abc import Iterator
@@ -17,10 +18,12 @@ from sandboxes.cgroup import Cgroup, make_cgroup
 from sandboxes.child import Child, Pump
 from sandboxes.disk import DiskWatch
 from sandboxes.guard import Stop, finish, until_end, watched
+from sandboxes.hardening import FILE_SLACK
 from sandboxes.memory import host_roomy
 from sandboxes.namespaces import LIMITED, Way, becoming, bubblewrap_options
 from sandboxes.rooms import Rooms
 from sandboxes.sandbox import GIB, BoxSpec, Command, Ended, Ending, Layout, SandboxError
+from sandboxes.seccomp.kernel import program
 from sandboxes.streams import Streams
 from sandboxes.wrapper import PATH, forwarder_failed, inner_argv
 
@@ -28,9 +31,12 @@ _GONE_S = 10.0
 _MIN_ADDRESS_SPACE = 8 * GIB
 """The agents' CLIs reserve this much without using it."""
 
-# Joins the control groups named before `--`, then becomes the rest.
+_BLOCK = 512
+"""What the shell counts a file's greatest size in."""
+
+# $1 a file's greatest size. Joins the control groups named before `--`, then becomes the rest.
 _LAUNCH = """
-ulimit -c 0; ulimit -n 8192 2>/dev/null
+ulimit -c 0; ulimit -n 8192 2>/dev/null; ulimit -f "$1" || exit 125; shift
 echo 500 >/proc/self/oom_score_adj
 while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done
 shift; exec "$@"
@@ -143,11 +149,14 @@ class BubblewrapRun:
         try:
             way = self._setup.way
             options = bubblewrap_options(self._spec, self._layout, way=way, root=self._setup.root, status_fd=write_fd)
-            with _readable(options) as options_fd:
-                argv = ("bwrap", "--args", str(options_fd), "--", *becoming(way, self._layout), *inner)
+            data = b"".join(os.fsencode(word) + b"\0" for word in options)
+            with _readable(data) as options_fd, _readable(program(platform.machine()) or b"") as filter_fd:
+                walls = ("--seccomp", str(filter_fd)) if filters_calls() else ()
+                argv = ("bwrap", "--args", str(options_fd), *walls, "--", *becoming(way, self._layout), *inner)
                 groups = self._group.entries if self._group else ()
-                launch = ("/bin/sh", "-c", _LAUNCH, "sh", *groups, "--", *argv)
-                fds = (write_fd, options_fd)
+                blocks = (self._spec.limits.workspace_bytes + FILE_SLACK) // _BLOCK
+                launch = ("/bin/sh", "-c", _LAUNCH, "sh", str(blocks), *groups, "--", *argv)
+                fds = (write_fd, options_fd, filter_fd)
                 # In the root, because the launching shell hands its folder on as PWD, readable inside.
                 child = Child(launch, env={"PATH": PATH}, cwd=Path("/"), streams=streams, pass_fds=fds)
         except BaseException:
@@ -217,12 +226,17 @@ class BubblewrapRun:
         return Ending.EXITED, ""
 
 
+def filters_calls() -> bool:
+    """A filter of system calls can be made for this machine."""
+    return program(platform.machine()) is not None
+
+
 @contextmanager
-def _readable(words: tuple[str, ...]) -> Iterator[int]:
-    """A descriptor from which the words can be read, each ended by NUL."""
+def _readable(data: bytes) -> Iterator[int]:
+    """A descriptor from which the data can be read."""
     fd = os.memfd_create("honed-options", 0)
     try:
-        os.write(fd, b"".join(os.fsencode(word) + b"\0" for word in words))
+        os.write(fd, data)
         os.lseek(fd, 0, os.SEEK_SET)
         yield fd
     finally:

@@ -178,7 +178,7 @@ async def test_collects_a_hostile_tree_safely(engine: Engine, tmp_path: Path) ->
     echo good >good; mkdir -p deep/er; echo deep >deep/er/file
     ln -s /etc/shadow shadow; ln -s . loop; ln -s /etc etc; mkfifo fifo
     printf x >"$(printf 'new\\nline')"; printf x >"$(printf 'bad\\377')"; printf x >"$(printf 'esc\\033[2J')"
-    truncate -s 900G sparse; ln good hard; chmod 000 deep/er/file
+    truncate -s 900M sparse; ln good hard; chmod 000 deep/er/file
     """
     async with engine.box(tmp_path) as box:
         ended = await sh(box, script)

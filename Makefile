@@ -29,12 +29,13 @@ compose-demo: setup ## the demo through compose.yaml and the daemon's image (HON
 alfworld: bootstrap ## opt-in: ALFWorld's own engine into .venv (minutes; builds with C and C++), which tests then play
 	@sh scripts/bootstrap.sh alfworld
 
-check: bootstrap ## style, types, import layers, locked requirements, no machine paths
+check: bootstrap ## style, types, import layers, locked requirements and their known holes, no machine paths
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_tree.py
+	$(BIN)/python scripts/audit.py
 
 format: bootstrap ## let ruff put the style right
 	$(BIN)/ruff check --fix .
@@ -63,6 +64,7 @@ lock: bootstrap ## renew the locked requirements after a change of pyproject.tom
 	$(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(LOCK) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt requirements/build.in -o requirements/build.txt
+	$(LOCK) -c requirements/dev.txt requirements/audit.in -o requirements/audit.txt
 	$(LOCK) -c requirements/dev.txt requirements/alfworld.in -o requirements/alfworld.txt
 
 wheel: bootstrap ## build the wheel into dist/

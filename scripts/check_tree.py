@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ("runtime", "dev", "uv", "build", "alfworld")
+LOCKS = ("runtime", "dev", "uv", "build", "alfworld", "audit")
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
 _INDEX = re.compile(r"^\s*(--(extra-)?index-url|--find-links|-[if]) |@ *(https?|file):|https?://", re.MULTILINE)
 

@@ -65,13 +65,14 @@ class Database:
         return await self._call(lambda: tidy(self._open(), self.path))
 
     async def close(self) -> None:
-        """Close the file; the second time nothing happens."""
+        """Close the file; the second time nothing happens. Whoever is cancelled meanwhile closes it all the same."""
         if self._closed:
             return
+        self._closed = True
+        closing = asyncio.get_running_loop().run_in_executor(self._thread, self._plainly, self._close)
         try:
-            await self._call(self._close)
+            await asyncio.shield(closing)
         finally:
-            self._closed = True
             self._thread.shutdown(wait=True)
 
     @property

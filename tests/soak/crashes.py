@@ -2,15 +2,17 @@
 
     python -m tests.soak.crashes --kills 210                       # a chat model's attempts, jobs, commits
     python -m tests.soak.crashes --kills 100 --engine docker       # the real Codex in boxes (or bubblewrap)
+    python -m tests.soak.crashes --kills 300 --chain               # one daemon after the other in the same project
 
-Each kill has a fresh project: a daemon dies at one crossing of one edge, the next one goes on to the end. Then commits
-(tree, message), decisions, scores and replies must be those of a daemon that nobody disturbed, each once; what had
-ended must not have been paid for again; git and journal must agree; and nothing may be left of either daemon.
+Each kill has a fresh project (but for `--chain`): a daemon dies at a crossing of an edge, the next one goes on to the
+end. Then commits (tree, message), decisions, scores and replies must be those of a daemon that nobody disturbed, each
+once; what had ended must not have been paid for again; git and journal must agree; nothing may be left of any daemon.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import re
 import shutil
 import signal
@@ -29,6 +31,9 @@ from tests.support.honed_cli import edits, git, journal_rows
 from tests.support.projects import demo_project
 
 _TOML = "\n[daemon]\ncooldown_h = 0.0\ndebounce_s = 0.0\n"
+OTHER = "other"
+_RARE = 0.15
+_OFTEN = 5
 Say = Callable[[str], None]
 
 
@@ -66,6 +71,14 @@ class Row:
     boxes: int = 0
     """Boxes that the killed daemons left."""
     faults: list[str] = field(default_factory=list)
+
+    def killed(self, project: Path, setting: Setting) -> set[str]:
+        """Note what the kill left; returns the attempts that had ended."""
+        self.kills += 1
+        had_ended = paid(project)
+        self.collected += len(had_ended)
+        self.boxes += len(boxes(project, setting.engine))
+        return had_ended
 
 
 @dataclass(frozen=True)
@@ -127,11 +140,7 @@ def spread(crossed: int, most: int) -> list[int]:
 def matrix(folder: Path, kills: int, say: Say, setting: Setting, edges: Iterable[str] = ()) -> list[Row]:
     """So many kills, shared out evenly among the edges (all of the setting's, if none are named)."""
     made = template(folder, setting)
-    calm = _copy(made, folder / "calm" / "p")
-    counts = crossings(calm, _temp(calm), setting.edges)
-    wanted = History.of(calm, setting.branch)
-    if faults := [*check_project(calm)[1], *left_behind(calm, _temp(calm), setting.engine)]:
-        raise RuntimeError(f"the undisturbed daemon: {faults}")
+    counts, wanted = _undisturbed(made, folder, setting)
     rows = [Row(edge, counts[edge]) for edge in edges or setting.edges]
     for row, most in zip(rows, _shares([row.crossed for row in rows], kills), strict=True):
         for number in spread(row.crossed, most):
@@ -162,27 +171,70 @@ def _one(project: Path, setting: Setting, row: Row, number: int, wanted: History
     if code != -signal.SIGKILL:
         row.faults.append(f"crossing {number}: it was not killed, but ended with {code}")
         return
-    row.kills += 1
-    had_ended = paid(project)
-    row.collected += len(had_ended)
-    row.boxes += len(boxes(project, setting.engine))
+    had_ended = row.killed(project, setting)
     code = run_until(project, _temp(project))
-    if code != 0:
-        row.faults.append(f"crossing {number}: the next daemon ended with {code}")
-        return
+    faults = [f"the next daemon ended with {code}"] if code else compare(project, setting, wanted, had_ended, lives=1)
+    row.faults += [f"crossing {number}: {fault}" for fault in faults]
+    row.lost += _abandoned(project)
+    row.same += not any(fault.startswith(OTHER) for fault in faults) and not code
+
+
+def chain(folder: Path, kills: int, say: Say, setting: Setting, rng: random.Random) -> list[Row]:
+    """So many kills, as many as possible in one project after the other: each life dies a little later than the last.
+
+    A fault is told of the whole chain, and the edges are counted all the same.
+    """
+    made = template(folder, setting)
+    counts, wanted = _undisturbed(made, folder, setting)
+    rows = {edge: Row(edge, counts[edge]) for edge in setting.edges if counts[edge]}
+    place, done, project = folder / "killed" / "p", 0, 0
+    while done < kills:
+        project += 1
+        where, had_ended, lives, code = _copy(made, place), set[str](), 0, -signal.SIGKILL
+        # An edge that work comes to once ends the chain if it lies behind: each of these is tried once a project.
+        once = [edge for edge, row in rows.items() if row.crossed < _OFTEN]
+        often = [edge for edge in rows if edge not in once]
+        while code == -signal.SIGKILL:
+            rare = once and rng.random() < _RARE
+            edge = once.pop(rng.randrange(len(once))) if rare else rng.choice(often)
+            edge, number = edge if done < kills else "", 1 if rare else rng.choice((1, 2, 3))
+            code = run_until(where, _temp(where), setting.edges[edge] if edge else None, number)
+            if code == -signal.SIGKILL:
+                had_ended |= rows[edge].killed(where, setting)
+                lives, done = lives + 1, done + 1
+        faults = [f"a daemon ended with {code}"] if code else compare(where, setting, wanted, had_ended, lives=lives)
+        last = rows[next(iter(rows))]
+        last.lost += _abandoned(where)
+        last.faults += [f"project {project}, after {lives} kills: {fault}" for fault in faults]
+        say(f"project {project}: {lives} kills, {'; '.join(faults) or 'the same history'}")
+        shutil.rmtree(place.parent)
+    return list(rows.values())
+
+
+def _undisturbed(made: Path, folder: Path, setting: Setting) -> tuple[dict[str, int], History]:
+    """How often each edge is crossed, and what must come of it."""
+    calm = _copy(made, folder / "calm" / "p")
+    counts = crossings(calm, _temp(calm), setting.edges)
+    if faults := [*check_project(calm)[1], *left_behind(calm, _temp(calm), setting.engine)]:
+        raise RuntimeError(f"the undisturbed daemon: {faults}")
+    return counts, History.of(calm, setting.branch)
+
+
+def compare(project: Path, setting: Setting, wanted: History, had_ended: set[str], *, lives: int) -> list[str]:
+    """What is not as it must be, after so many kills; those that `had_ended` must not have been made anew."""
     found = History.of(project, setting.branch)
-    different = [name for name in vars(wanted) if getattr(found, name) != getattr(wanted, name)]
-    left = journal_rows(project, "SELECT state, count(*) FROM attempts WHERE state != 'finished' GROUP BY state")
-    states = {str(state): int(count) for state, count in left}
-    row.lost += states.get("abandoned", 0)
-    faults = [f"other {name}" for name in different]
-    if states.get("planned") or states.get("abandoned", 0) > 1:
-        faults.append(f"attempts are left: {states}")
+    faults = [f"{OTHER} {name}" for name in vars(wanted) if getattr(found, name) != getattr(wanted, name)]
+    planned = journal_rows(project, "SELECT count(*) FROM attempts WHERE state = 'planned'")[0][0]
+    if planned or _abandoned(project) > lives:
+        faults.append(f"attempts are left: {planned} begun, {_abandoned(project)} given up")
     faults += paid_twice(project, had_ended)
     faults += check_project(project)[1]
-    faults += left_behind(project, _temp(project), setting.engine)
-    row.faults += [f"crossing {number}: {fault}" for fault in faults]
-    row.same += not different
+    return faults + left_behind(project, _temp(project), setting.engine)
+
+
+def _abandoned(project: Path) -> int:
+    count: int = journal_rows(project, "SELECT count(*) FROM attempts WHERE state = 'abandoned'")[0][0]
+    return count
 
 
 def _copy(made: Path, folder: Path) -> Path:
@@ -197,15 +249,21 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak.crashes", description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=210)
     parser.add_argument("--engine", choices=sorted(SETTINGS), default="", help="boxes of the real Codex there")
+    parser.add_argument("--chain", action="store_true", help="one kill after the other in the same project")
+    parser.add_argument("--seed", type=int, default=20261130, help="of a chain")
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="crashes-") as name:
         say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
-        rows = matrix(Path(name), given.kills, say, SETTINGS[given.engine])
+        setting = SETTINGS[given.engine]
+        if given.chain:
+            rows = chain(Path(name), given.kills, say, setting, random.Random(given.seed))
+        else:
+            rows = matrix(Path(name), given.kills, say, setting)
     _print(rows)
-    total, same = sum(row.kills for row in rows), sum(row.same for row in rows)
-    key = f"soak.crashes{f'_{given.engine}' if given.engine else ''}"
-    merge_write({key: Result(total, "kills", total), f"{key}_same": Result(same, "kills", total)}, RESULTS)
+    total = sum(row.kills for row in rows)
     faults = [f"{row.edge}: {fault}" for row in rows for fault in row.faults]
+    key = f"soak.crashes{f'_{given.engine}' if given.engine else ''}{'_chain' if given.chain else ''}"
+    merge_write({key: Result(total, "kills", total), f"{key}_faults": Result(len(faults), "faults", total)}, RESULTS)
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
 

@@ -21,7 +21,7 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 	$(BIN)/honed demo
 
 test: setup ## all tests; those whose engine is missing are reported as skipped
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 compose-demo: setup ## the demo through compose.yaml and the daemon's image (HONED_COMPOSE_BASE, HONED_COMPOSE_NETWORK=host)
 	HONED_COMPOSE_BASE=$${HONED_COMPOSE_BASE:-python:3.11-slim-bookworm} $(BIN)/python -m pytest -s tests/acceptance/test_compose.py

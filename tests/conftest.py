@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 
@@ -14,6 +15,25 @@ from daemon import logs
 # The same examples on every run, and none that fails because the machine is busy.
 settings.register_profile("honed", derandomize=True, deadline=None)
 settings.load_profile("honed")
+
+
+FIRST = ("tests/acceptance", "tests/worlds", "tests/integration")
+"""The folders with the longest files: begun first, so that at the end no worker is left alone with one."""
+
+# Garbage is looked for less often than in a program that lives for long: it was a quarter of the collecting of tests.
+gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files stay whole and in order; only the folders change places."""
+    places = {item: [item.nodeid.startswith(one) for one in FIRST] for item in items}
+    items.sort(key=places.__getitem__, reverse=True)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests stay to the end: nobody needs to look through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from tests.support.projects import demo_project
 from tests.support.sandboxes import docker_image
 
 CHAT = {"train": 8, "selection": 5, "test": 3}
-CODEX = {"train": 6, "selection": 4, "test": 2}
+CODEX = {"train": 4, "selection": 4, "test": 1}
 MODES = {
     "paired": 'gate = "paired"\nepochs = 2\nslow_update_samples = 4\n',
     "forced": 'slow_update = "forced"\nepochs = 2\nslow_update_samples = 4\nschedule = "unbounded"\naccumulation = 2\n',

@@ -9,6 +9,7 @@ the CLI, and what only they can have done (a signal to the CLI, a full disk, mem
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -201,7 +202,9 @@ def _crashed(evidence: Evidence) -> Verdict | None:
 
 
 def _said_why(evidence: Evidence) -> bool:
-    return bool(evidence.stderr.strip() or any(isinstance(event, Failure) for event in evidence.trace.events))
+    """Beyond the log of Codex's parts, which complain of each other when it is interrupted."""
+    said = [line for line in evidence.stderr.splitlines() if line.strip() and not _CODEX_LOG.match(line)]
+    return bool(said) or any(isinstance(event, Failure) for event in evidence.trace.events)
 
 
 def _worked(evidence: Evidence) -> bool:
@@ -209,6 +212,7 @@ def _worked(evidence: Evidence) -> bool:
     return evidence.tally.usage.requests > 0
 
 
+_CODEX_LOG = re.compile(r"\d{4}-\d\d-\d\dT\S+\s+(?:ERROR|WARN) codex_")
 _MEMORY = "the sandbox's memory was used up ([sandbox] memory_mb)"
 _SIGNALS = {int(number) for number in signal.Signals}
 SILENT_S = 60.0

@@ -131,6 +131,8 @@ class SandboxSection(Section):
     engine: Literal["auto", "docker", "bubblewrap", "process"] = "auto"
     image: str | None = None
     """None: honed's own sandbox image."""
+    runtime: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
+    """What Docker starts boxes with (`runsc`, `kata-runtime`, …); None: the engine's own default."""
     workers: int = Field(default=2, ge=1)
     memory_mb: int = Field(default=4096, ge=256)
     cpus: float = Field(default=2.0, gt=0)

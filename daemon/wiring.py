@@ -236,6 +236,7 @@ def _settings(
         max_turns=target.max_turns,
         tries=config.train.attempt_tries,
         image_digest=facts.image_digest if facts and (target.harness != "chat" or boxes) else "",
+        runtime=facts.runtime if facts and (target.harness != "chat" or boxes) else "",
         judge=f"{judge.provider}/{judge.model}" if judge else "",
     )
 
@@ -305,6 +306,7 @@ async def engine_of(config: Config) -> Choice:
         rootfs=rootfs.path if rootfs else None,
         owner=owner_id(config),
         docker_url=engine_address(),
+        runtime=config.sandbox.runtime,
     )
 
 

@@ -26,14 +26,25 @@ class Choice:
 
 
 async def choose_engine(
-    preference: Preference, *, image: str, rootfs: Path | None, owner: str, docker_url: str | None = None
+    preference: Preference,
+    *,
+    image: str,
+    rootfs: Path | None,
+    owner: str,
+    docker_url: str | None = None,
+    runtime: str | None = None,
 ) -> Choice:
     """Docker if it answers and has the image, else bubblewrap if namespaces work, else plain processes.
 
     A preference other than `auto` is taken or refused: `SandboxError` with the remedy, never a silent fallback.
+    So is a `runtime`, which Docker alone has.
     """
+    if runtime is not None and preference not in {"auto", "docker"}:
+        message = f'[sandbox] runtime = {runtime!r} is for Docker alone: set engine = "docker", or remove the key'
+        raise SandboxError(message)
+    preference = "docker" if runtime is not None else preference
     engines: dict[str, Callable[[], Sandbox]] = {
-        "docker": lambda: _docker(image, owner, docker_url),
+        "docker": lambda: _docker(image, owner, docker_url, runtime),
         "bubblewrap": lambda: _bubblewrap(rootfs, owner),
         "process": lambda: _process(owner),
     }
@@ -62,10 +73,10 @@ async def choose_engine(
     raise SandboxError(message)
 
 
-def _docker(image: str, owner: str, url: str | None) -> Sandbox:
+def _docker(image: str, owner: str, url: str | None, runtime: str | None) -> Sandbox:
     from sandboxes.docker import DockerSandbox  # noqa: PLC0415 - see above
 
-    return DockerSandbox(image, owner=owner, base_url=url)
+    return DockerSandbox(image, owner=owner, base_url=url, runtime=runtime)
 
 
 def _bubblewrap(rootfs: Path | None, owner: str) -> Sandbox:

@@ -125,6 +125,7 @@ async def _engine(output: Output, config: Config | None, owner: str) -> Choice |
             rootfs=rootfs.path if rootfs else None,
             owner=owner,
             docker_url=engine_address(),
+            runtime=section.runtime if section else None,
         )
         facts = await choice.sandbox.facts()
     except SandboxError as error:

@@ -54,12 +54,16 @@ class AttemptSettings:
     """Wait before the second try; doubled for each further one, at most 30 s."""
     image_digest: str = ""
     """The engine's image: part of the key; empty for chat."""
+    runtime: str = ""
+    """What starts boxes, where that is not the engine's default; part of the key then."""
     judge: str = ""
     """Who judges rubrics (`provider/model`); part of the key where somebody does."""
 
     def key_part(self) -> dict[str, str]:
         """What of this decides an attempt's result."""
         part = {"activation": self.activation, "max_turns": str(self.max_turns), "image": self.image_digest}
+        if self.runtime:
+            part["runtime"] = self.runtime
         return {**part, "judge": self.judge} if self.judge else part
 
 

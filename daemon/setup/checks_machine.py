@@ -86,7 +86,9 @@ async def rootfs_check(home: Path) -> Check:
     return Check("image", "warn", f"{shown}; lacks: {'; '.join(facts.lacks)}", f"{SETUP} as root, for Docker")
 
 
-async def image_check(engine: Engine, image: str, *, home: Path, own: bool, needed: bool = True) -> Check:
+async def image_check(
+    engine: Engine, image: str, *, home: Path, own: bool, needed: bool = True, runtime: str | None = None
+) -> Check:
     """What agents get as their system, and what the engine lacks; `own`: the image is honed's own."""
     if engine == "process":
         return Check("image", "ok", "plain processes use none")
@@ -99,7 +101,7 @@ async def image_check(engine: Engine, image: str, *, home: Path, own: bool, need
         if facts is None:
             remedy = SETUP if own else f"docker pull {image}, or remove image from [sandbox]"
             return Check("image", problem, f"{image} is not in the engine", remedy)
-        lacks = (await DockerSandbox(image, owner="doctor", base_url=address).facts()).lacks
+        lacks = (await DockerSandbox(image, owner="doctor", base_url=address, runtime=runtime).facts()).lacks
     except SandboxError as error:
         return Check("image", problem, str(error), SETUP)
     shown = f"{image} {facts.digest[:19]}"

@@ -71,13 +71,16 @@ async def _machine_rows(
         needed=needed,
         unsandboxed_ok=config is None or config.sandbox.allow_unsandboxed or is_simulated(config.target),
     )
-    image = config.sandbox.image if config else None
+    image, runtime = (config.sandbox.image, config.sandbox.runtime) if config else (None, None)
     harness = config.target.harness if config else None
     folder = state_folder(config) if config else home
     workers, megabytes = (config.sandbox.workers, config.sandbox.workspace_mb) if config else (1, 1)
     first = await _gather(("python", python_check()), ("git", git_check()))
     rest = await _gather(
-        ("image", image_check(engine, image or SANDBOX_IMAGE, home=home, own=image is None, needed=needed)),
+        (
+            "image",
+            image_check(engine, image or SANDBOX_IMAGE, home=home, own=image is None, needed=needed, runtime=runtime),
+        ),
         ("codex", cli_check("codex", home, needed=harness == "codex")),
         ("claude-code", cli_check("claude", home, needed=harness == "claude-code")),
         ("gateway", gateway_check()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import time
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ import pytest
 
 from sandboxes import docker
 from sandboxes.docker import DockerSandbox
-from sandboxes.sandbox import BoxSpec, SandboxError
-from tests.support.sandboxes import docker_client, docker_image, sh
+from sandboxes.sandbox import BoxSpec, Command, SandboxError
+from tests.support.sandboxes import PATH, docker_client, docker_image, sh
 
 pytestmark = pytest.mark.docker
 
@@ -24,9 +25,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     real = docker._ask_engine
 
-    def ask(client: Any, image: str) -> docker._Engine:
+    def ask(client: Any, image: str, runtime: str | None) -> docker._Engine:
         asked.append(image)
-        return real(client, image)
+        return real(client, image, runtime)
 
     monkeypatch.setattr(docker, "_ask_engine", ask)
     return asked
@@ -100,3 +101,27 @@ async def test_an_engine_that_went_away_is_asked_again(
             await sandbox.facts()
     assert (await sandbox.facts()).image_digest.startswith("sha256:")
     assert asked == [image, image]
+
+
+async def test_a_box_is_started_by_the_runtime_that_was_named(owner: str, tmp_path: Path) -> None:
+    named = "io.containerd.runc.v2"
+    sandbox = DockerSandbox(docker_image(), owner=owner, runtime=named)
+    assert (await sandbox.facts()).runtime == named
+    async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 120)) as box:
+        running = asyncio.create_task(box.run(Command(("sh", "-c", "echo x >ready; sleep 60"), {"PATH": PATH}, 60)))
+        while not (tmp_path / "a-1" / "workspace" / "ready").exists():
+            assert not running.done()
+            await asyncio.sleep(0.05)
+        with docker_client() as client:
+            found = client.api.inspect_container(box.container_name(1))
+        running.cancel()
+        await asyncio.wait({running})
+
+    assert found["HostConfig"]["Runtime"] == named
+
+
+async def test_a_runtime_that_the_engine_lacks_is_refused(owner: str, tmp_path: Path) -> None:
+    sandbox = DockerSandbox(docker_image(), owner=owner, runtime="no-such")
+    with pytest.raises(SandboxError, match=r"\[sandbox\] runtime = 'no-such'"):
+        async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 120)):
+            pass

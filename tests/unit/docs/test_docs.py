@@ -366,7 +366,7 @@ def test_the_figures_of_a_box_are_its_limits() -> None:
 def test_what_engines_lack_is_told_in_their_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     bubblewrap = _lacks(Setup(way=Way(user_namespace=True), root=None, cgroups=False))
-    assert len(bubblewrap) == 4
+    assert len(bubblewrap) == 3
     assert [line for line in (*LACKS, *bubblewrap) if line not in squeezed(SAFETY)] == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from daemon.config import Config
+from daemon.private import NAME
 from skills_repo.history import Author
 from skills_repo.rejected_refs import RejectedRefs
 from skills_repo.repository import SkillRepository
@@ -13,7 +14,7 @@ from skills_repo.signing import Signer
 
 def state_folder(config: Config) -> Path:
     """`.honed` beside honed.toml: journal, lock and attempts."""
-    return config.file.parent / ".honed"
+    return config.file.parent / NAME
 
 
 def author_of(config: Config) -> Author:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import structlog
@@ -11,10 +12,12 @@ from harnesses.traces.summary import file_name
 
 
 def write_summary(folder: Path, harness: str, summary: str) -> None:
-    """Keep the summary; a disk that refuses costs the file, not the attempt."""
+    """Keep the summary for honed's user alone; a disk that refuses costs the file, not the attempt."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / file_name(harness)).write_text(summary, encoding="utf-8")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(folder / file_name(harness), flags, 0o600), "w", encoding="utf-8") as file:
+            file.write(summary)
     except OSError as error:
         structlog.get_logger().warning("summary_not_written", folder=str(folder), error=str(error))
 

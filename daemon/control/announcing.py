@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daemon.control.wire import WireError, from_data, to_data
+from daemon.private import private_folder
 
 if TYPE_CHECKING:
     from daemon.service.project import Project
@@ -41,7 +42,7 @@ class Announcement:
 def announce(project: Project, socket: Path, *, boot: str = "") -> None:
     """Say in the project's state folder (made where it is missing) that this process keeps it. Raises `OSError`."""
     state = project.state
-    state.mkdir(parents=True, exist_ok=True)
+    private_folder(state)
     made = state / f".{FILE}.{os.getpid()}"
     told = Announcement(os.getpid(), str(socket.absolute()), time.time(), project.name, boot)
     made.unlink(missing_ok=True)

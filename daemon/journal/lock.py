@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from daemon.control.holding import daemon_that_holds
 from daemon.journal.journal import JournalError
+from daemon.private import private_folder
 
 _DYING_S = 10.0
 """How long a dead process's last child is waited for."""
@@ -44,7 +45,7 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
     lock = FileLock(folder / f"{name}.lock", timeout=0)
     pid_file = folder / f"{name}.pid"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         _acquire(lock, pid_file)
     except Timeout as error:
         pid = _holder(pid_file)

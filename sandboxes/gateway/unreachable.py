@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import aiohttp
 
+from sandboxes.gateway.dialects import shown
+
 
 def why_unreachable(error: Exception) -> str:
     """Of what the HTTP client raised; never the address, which people may have put a password into."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its TLS certificate is not trusted"
+        why = getattr(error.certificate_error, "verify_message", "")
+        return "its TLS certificate is not trusted" + (f": {shown(why, 80)}" if why else "")
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "host name not found"
     if isinstance(error, aiohttp.ClientConnectorError):

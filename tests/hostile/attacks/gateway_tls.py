@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import shutil
 import ssl
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from sandboxes.gateway import proxy
 from sandboxes.gateway.policy import ProviderFailure, Tally
 from sandboxes.gateway.upstream import Waits
 from tests.hostile.attack import Area, Attack, Attempted, Stage, UntriedError, add, attack, holds
@@ -18,30 +23,62 @@ from tests.hostile.front import front
 from tests.support.gateway import Sleeps, target
 from tests.support.upstream import Upstream
 
+PAST = ("20200101000000Z", "20200102000000Z")
+NOW = ("20200101000000Z", "20491231000000Z")
 CERTIFICATES = {
-    "self-signed": ("a certificate that it signed itself", "openssl req -x509 {new} -days 2 {name}"),
-    "of-another-host": ("a certificate for another host", "openssl req -x509 {new} -days 2 {other}"),
-    "expired": ("a certificate that has expired", "openssl req -x509 {new} -days -1 {name}"),
+    "self-signed": ("a certificate that nobody vouches for", "localhost", NOW, False),
+    "of-another-host": ("a trusted certificate for another host", "api.openai.com", NOW, True),
+    "expired": ("a trusted certificate that has expired", "localhost", PAST, True),
 }
-NEW = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -out {cert} -keyout {key}"
-NAME = "-subj /CN=localhost -addext subjectAltName=DNS:localhost"
-OTHER = "-subj /CN=api.openai.com -addext subjectAltName=DNS:api.openai.com"
+"""What is shown, for which host, valid from when to when, and whether it is put among the trusted ones."""
+NEW = "openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout {0}/key.pem -out {0}/csr.pem"
+SIGN = "openssl ca -selfsign -batch -notext -config {0}/ca.cnf -keyfile {0}/key.pem -in {0}/csr.pem -out {0}/cert.pem"
+CONFIG = """[ca]
+default_ca = d
+[d]
+database = {0}/index.txt
+new_certs_dir = {0}
+rand_serial = yes
+default_md = sha256
+policy = p
+copy_extensions = copy
+[p]
+commonName = supplied
+"""
 
 
-def certificate(folder: Path, line: str) -> ssl.SSLContext:
-    """A server's context with such a certificate. Blocks."""
+def certificate(folder: Path, host: str, valid: tuple[str, str]) -> ssl.SSLContext:
+    """A server's context with such a certificate, which is `cert.pem` in the new folder. Blocks."""
     if shutil.which("openssl") is None:
         raise UntriedError("openssl is missing")
-    new = NEW.format(cert=folder / "cert.pem", key=folder / "key.pem")
-    done = subprocess.run(line.format(new=new, name=NAME, other=OTHER).split(), capture_output=True, check=False)
-    if done.returncode != 0:
-        raise UntriedError(f"this openssl cannot make such a certificate: {done.stderr[-80:]!r}")
+    folder.mkdir()
+    (folder / "ca.cnf").write_text(CONFIG.format(folder))
+    (folder / "index.txt").write_text("")
+    name = ["-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}"]
+    for line in (
+        [*NEW.format(folder).split(), *name],
+        [*SIGN.format(folder).split(), "-startdate", valid[0], "-enddate", valid[1]],
+    ):
+        done = subprocess.run(line, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise UntriedError(f"this openssl cannot make such a certificate: {done.stderr[-120:]!r}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     return context
 
 
-async def asked(stage: Stage, context: ssl.SSLContext | None) -> tuple[Tally, list[bytes]]:
+@contextlib.contextmanager
+def trusting(file: Path | None) -> Iterator[None]:
+    """Gateways that are opened meanwhile trust this certificate as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        if file is not None:
+            context = ssl.create_default_context()
+            context.load_verify_locations(file)
+            patch.setattr(proxy, "trusted", lambda: context)
+        yield
+
+
+async def asked(stage: Stage, context: ssl.SSLContext | None, trust: Path | None = None) -> tuple[Tally, list[bytes]]:
     """One request to a server with that certificate: the tally, and what the server could read."""
     heard: list[bytes] = []
 
@@ -52,29 +89,34 @@ async def asked(stage: Stage, context: ssl.SSLContext | None) -> tuple[Tally, li
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     stage.stack.callback(server.close)
     address = f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"
-    here = await front(stage, upstream=target("openai", address, tries=1, timeout_s=20.0))
+    with trusting(trust):
+        here = await front(stage, upstream=target("openai", address, tries=1, timeout_s=20.0))
     await here.ask()
     return here.client.door.tally(), heard
 
 
 def shown(name: str) -> Attempted:
     async def run(stage: Stage) -> str:
-        context = await asyncio.to_thread(certificate, stage.folder, CERTIFICATES[name][1])
-        tally, heard = await asked(stage, context)
-        seen = f"{tally.last_failure}; {len(heard)} requests could be read"
+        _, host, valid, trust = CERTIFICATES[name]
+        folder = stage.folder / "bad"
+        context = await asyncio.to_thread(certificate, folder, host, valid)
+        tally, heard = await asked(stage, context, folder / "cert.pem" if trust else None)
         held = tally.failures == (ProviderFailure.UNREACHABLE,) and "certificate is not trusted" in tally.last_failure
-        return holds(held and not heard, seen)
+        holds(held and not heard, f"{tally.last_failure}; {len(heard)} requests could be read")
+        good = await asyncio.to_thread(certificate, stage.folder / "good", "localhost", NOW)
+        _, read = await asked(stage, good, stage.folder / "good" / "cert.pem")
+        return holds(read, f"{tally.last_failure}; a right one is spoken to")
 
     return run
 
 
-for each, (what, _) in CERTIFICATES.items():
+for each, row in CERTIFICATES.items():
     add(
         Attack(
             Area.GATEWAY,
             f"certificate-{each}",
-            f"stands in for the provider with {what}",
-            "refused before a byte of the request, and said",
+            f"stands in for the provider with {row[0]}",
+            "refused before a byte of the request, saying why",
             shown(each),
             False,
         )
@@ -132,4 +174,5 @@ async def name_that_leads_nowhere(stage: Stage) -> str:
     await here.ask()
     tally = here.client.door.tally()
     seen = tally.last_failure
-    return holds(tally.failures == (ProviderFailure.UNREACHABLE,) and not other.requests, seen)
+    named = set(tally.failures) <= {ProviderFailure.UNREACHABLE, ProviderFailure.TIMEOUT}
+    return holds(tally.failures and named and not other.requests, seen)

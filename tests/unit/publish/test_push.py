@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from tests.support.forges import PROJECT
 from tests.support.git_server import GitServer, clone
 from tests.support.publishing import BRANCH, Work, a_clone, publisher, refs
 from tests.support.skills import SKILL_PATH, a_skill, git, lay
+from tests.support.waiting import until
 
 REF = f"refs/heads/{BRANCH}"
 LINE = {"c1": 1, "c2": 2, "c3": 3}
@@ -372,11 +372,7 @@ async def test_what_hangs_is_ended_with_its_children(work: Work, tmp_path: Path)
     with pytest.raises(PublishError, match=r"took longer than 1.5 s \(is it reachable\? raise \[publish\] timeout_s\)"):
         await publisher(work, timeout_s=1.5).publish()
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(1000):  # killed it is at once, dead when the kernel comes to it
-        if not _runs(pid):
-            break
-        await asyncio.sleep(0.01)
-    assert not _runs(pid), "it does not run any more"
+    await until(lambda: not _runs(pid))  # killed it is at once, dead when the kernel comes to it
 
 
 def _runs(pid: int) -> bool:

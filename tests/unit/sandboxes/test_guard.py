@@ -9,6 +9,7 @@ import pytest
 from sandboxes import guard
 from sandboxes.guard import Stop, finish, first_of, in_own_thread, until_end
 from sandboxes.sandbox import Ending
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ async def test_the_deadline() -> None:
 
     assert stop is not None
     assert stop.ending is Ending.DEADLINE
-    assert 0.09 < time.monotonic() - began < 2
+    assert time.monotonic() - began > 0.09
 
 
 async def test_the_disk_bound() -> None:
@@ -45,19 +46,18 @@ async def test_the_disk_bound() -> None:
 
 
 async def test_a_slow_look_at_the_disk_does_not_delay_the_deadline() -> None:
-    released = threading.Event()
+    released, waited_out = threading.Event(), list[bool]()
 
     def slow() -> None:
-        released.wait(5)
+        released.wait(PATIENCE_S)
+        waited_out.append(True)
 
-    began = time.monotonic()
     stop = await until_end(never(), deadline_s=0.2, disk=slow)
-    took = time.monotonic() - began
+    assert waited_out == []
     released.set()
 
     assert stop is not None
     assert stop.ending is Ending.DEADLINE
-    assert took < 2
 
 
 async def test_a_failed_end_is_left_to_the_caller() -> None:
@@ -80,20 +80,25 @@ async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
 
 
 async def test_a_cancellation_while_the_last_look_is_given_up_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, given_up, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
     async def stubborn(_: object, _falling: object) -> str:
         try:
-            await asyncio.sleep(5)
+            looking.set()
+            await asyncio.sleep(600)
         finally:
-            await asyncio.sleep(0.05)
+            given_up.set()
+            await go_on.wait()
         return ""
 
     monkeypatch.setattr(guard, "_look", stubborn)
     end = never()
-    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: None))
-    await asyncio.sleep(0.01)
+    watch = asyncio.create_task(until_end(end, deadline_s=600, disk=lambda: None))
+    await looking.wait()
     end.set_result(0)
-    await asyncio.sleep(0.02)
+    await given_up.wait()
     watch.cancel()
+    asyncio.get_running_loop().call_soon(go_on.set)
     with pytest.raises(asyncio.CancelledError):
         await watch
 

@@ -226,3 +226,10 @@ def test_a_wrong_key_of_the_judge_is_named(tmp_path: Path) -> None:
         load_config(chat_project(tmp_path / "p", "http://127.0.0.1:9/v1", toml=toml) / "honed.toml")
     with pytest.raises(ConfigError, match=r"\[judge\] model must name a model"):
         load_config(chat_project(tmp_path / "q", "http://127.0.0.1:9/v1", toml='[judge]\nmodel = " "\n') / "honed.toml")
+
+
+def test_a_key_that_a_program_prints_can_be_got_anew() -> None:
+    upstream = upstream_of(section(api_key_command=("echo", "k-wired-12345678")), None)
+    assert (upstream.key, upstream.key_name) == ("k-wired-12345678", "api_key_command echo")
+    assert upstream.renewal is not None
+    assert "k-wired" not in repr(upstream)

@@ -80,12 +80,23 @@ async def open_verifier_box(
             raise VerifierError(msg) from error
 
 
+_GIT = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": "/dev/null",
+}
+"""A script that only asks git about the workspace must not run what the agent wrote into `.git`."""
+
+
 def _environment(layout: Layout, tests: str, task: Task, env: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": PATH,
         "LANG": "C.UTF-8",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **_GIT,
         **({"PYTHONSAFEPATH": "1", "PYTHONPATH": tests} if task.root is None else task.root.env),
         "HOME": layout.home,
         "TMPDIR": layout.tmp,

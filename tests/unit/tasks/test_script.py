@@ -109,6 +109,7 @@ async def test_the_command_gets_a_clean_environment(tmp_path: Path, monkeypatch:
             "PYTHONDONTWRITEBYTECODE",
         ),
         *("EXPECTED", "TESTS_DIR", "LOGS_DIR", "WORKSPACE_DIR"),
+        *("GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_KEY_1", "GIT_CONFIG_VALUE_1"),
     }
 
 

@@ -17,7 +17,7 @@ from daemon.journal.sqlite import SqliteJournal
 from daemon.kinds import kind_of
 from daemon.places import open_history
 from daemon.recovery.hand import Recovered, recover
-from daemon.recovery.look import Place
+from daemon.recovery.look import CANARIES, Place
 from daemon.service.project import Project
 from daemon.telling.events import Bus
 from daemon.wiring import engine_of
@@ -62,7 +62,7 @@ class Recovering:
 async def _recover(project: Project) -> Recovered:
     journal = SqliteJournal(project.state / "journal.sqlite")
     try:
-        sandbox = await _engine(project, left=bool(await journal.unfinished_attempts()))
+        sandbox = await _engine(project) if await _may_have_boxes(project, journal) else None
         history = open_history(project.config)
         place = Place(project.state, journal, sandbox, history, project.config.skill.path)
         return await recover(place, engine_required=False)
@@ -70,10 +70,15 @@ async def _recover(project: Project) -> Recovered:
         await journal.close()
 
 
-async def _engine(project: Project, *, left: bool) -> Sandbox | None:
-    """None where none is needed, or none answers. A chat model's attempts may have run scripts in boxes, too."""
-    if project.config.target.harness == "chat" and not left:
-        return None
+async def _may_have_boxes(project: Project, journal: SqliteJournal) -> bool:
+    """An attempt was under way, or one that only tries whether a provider answers: elsewhere no engine is loaded."""
+    if await journal.unfinished_attempts():
+        return True
+    return any(await asyncio.to_thread(lambda: list((project.state / "attempts").glob(CANARIES))))
+
+
+async def _engine(project: Project) -> Sandbox | None:
+    """None where none answers."""
     try:
         return (await engine_of(project.config)).sandbox
     except SandboxError as error:

@@ -33,6 +33,8 @@ class Left:
         self.recovering = Recovering(self.bus, self.alone)
         self.sandbox = FakeSandbox(lambda *_: FakeAnswer())
         self.silent = ""
+        self.asked = 0
+        """How often for an engine."""
         self.sandbox.left = [LeftBox("box", "a-1", ours=True, running=True)]
 
     async def begun(self) -> None:
@@ -60,6 +62,7 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Left:
     found = Left(tmp_path)
 
     async def engine_of(_: object) -> Choice:
+        found.asked += 1
         if found.silent:
             raise SandboxError(found.silent)
         return Choice(found.sandbox, ())
@@ -82,6 +85,20 @@ async def test_a_project_that_never_ran_has_nothing_to_look_at(left: Left) -> No
     await left.start()
     assert left.sandbox.removed == []
     assert not left.project.state.exists()
+
+
+async def test_no_engine_is_loaded_where_no_box_can_be_left(left: Left) -> None:
+    await left.begun()
+    await left.start()
+    assert left.asked == 1
+    await left.start()
+    assert left.asked == 1, "every attempt has come to its end"
+    (left.project.state / "attempts" / "canary-1").mkdir(parents=True)
+    left.sandbox.left = [LeftBox("box", "canary-1", ours=True, running=True)]
+    await left.start()
+    assert left.asked == 2
+    assert left.sandbox.removed == ["box", "box"]
+    assert not (left.project.state / "attempts" / "canary-1").exists()
 
 
 async def test_where_a_run_is_at_work_nothing_is_touched(left: Left) -> None:

@@ -67,6 +67,10 @@ def certificate(folder: Path, host: str, valid: tuple[str, str]) -> ssl.SSLConte
     return context
 
 
+_ALONE = asyncio.Lock()
+"""What is trusted is the whole process's: one attack at a time sets it."""
+
+
 @contextlib.contextmanager
 def trusting(file: Path | None) -> Iterator[None]:
     """Gateways that are opened meanwhile trust this certificate as well."""
@@ -89,8 +93,9 @@ async def asked(stage: Stage, context: ssl.SSLContext | None, trust: Path | None
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     stage.stack.callback(server.close)
     address = f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"
-    with trusting(trust):
-        here = await front(stage, upstream=target("openai", address, tries=1, timeout_s=20.0))
+    async with _ALONE:
+        with trusting(trust):
+            here = await front(stage, upstream=target("openai", address, tries=1, timeout_s=20.0))
     await here.ask()
     return here.client.door.tally(), heard
 

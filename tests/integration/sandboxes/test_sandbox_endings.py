@@ -14,7 +14,7 @@ import pytest
 from sandboxes.process import ProcessBox
 from sandboxes.sandbox import MIB, Box, Command, Ended, Ending, Limits, Mount
 from tests.support.sandboxes import PATH, Engine, docker_client, sh
-from tests.support.waiting import LONGER_S, until
+from tests.support.waiting import LONGER_S, PATIENCE_S, until
 
 MARK = "hone-survivor"
 
@@ -108,7 +108,7 @@ async def test_killed_from_outside(engine: Engine, tmp_path: Path) -> None:
     async with engine.box(tmp_path) as box:
         async with running(box, f"echo x >ready; sleep 600 # {word}") as task:
             engine.kill_from_outside(box)
-            ended = await asyncio.wait_for(asyncio.shield(task), 20)
+            ended = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
         await eventually_gone(word)
 
     assert ended.ending is Ending.KILLED
@@ -239,7 +239,7 @@ async def test_leaving_the_box_stops_what_runs(engine: Engine, tmp_path: Path) -
         task = asyncio.create_task(sh(box, f"echo x >ready; sleep 600 # {word}"))
         while "ready" not in (await box.collect()).files:
             await asyncio.sleep(0.02)
-    ended = await asyncio.wait_for(task, 20)
+    ended = await asyncio.wait_for(task, PATIENCE_S)
     await eventually_gone(word)
 
     assert ended.ending in {Ending.KILLED, Ending.LOST}
@@ -251,7 +251,7 @@ async def test_a_removed_container_is_lost(engine: Engine, tmp_path: Path) -> No
     async with engine.box(tmp_path) as box, running(box, "echo said; echo x >ready; sleep 600") as task:
         with docker_client() as client:
             client.api.remove_container(box.container_name(1), force=True)
-        ended = await asyncio.wait_for(asyncio.shield(task), 20)
+        ended = await asyncio.wait_for(asyncio.shield(task), PATIENCE_S)
 
     assert ended.ending is Ending.LOST
     assert ended.exit_code is None

@@ -17,6 +17,7 @@ from skills_repo.edits import Edit, Op
 from skills_repo.skill import Skill
 from tests.support.optimizer import Replier, ScriptedOptimizer, edit, make_skill, section, sensible
 from tests.support.updates import optimizer_for, patch
+from tests.support.waiting import PATIENCE_S
 
 
 async def merged(
@@ -148,7 +149,7 @@ async def test_both_groups_trees_grow_at_the_same_time_and_no_level_waits_for_th
     client = Waiting(sensible)
     patches = [patch(f"f{i}") for i in range(4)] + [patch(f"s{i}", "successes") for i in range(2)]
     merger = Merger(await optimizer_for(client), make_skill(), 4, 2, step=1)
-    found = await asyncio.wait_for(merger.merge(patches), timeout=10)
+    found = await asyncio.wait_for(merger.merge(patches), timeout=PATIENCE_S)
     assert contents(found) == ["f0", "f1", "f2", "f3", "s0", "s1"]
 
 

@@ -26,6 +26,7 @@ from harnesses.harness import Assignment, Attempt, ChatTools
 from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import Usage
 from tests.support.optimizer import Heard, WorldHarness, make_skill, make_task, no_wait, verify
+from tests.support.waiting import PATIENCE_S
 
 RUN = "r1"
 TASKS = [make_task(f"t{i}") for i in range(6)]
@@ -89,7 +90,7 @@ async def test_as_many_attempts_run_at_once_as_there_are_workers_and_no_more(tmp
             return await super().run(assignment)
 
     bench = await Bench(tmp_path, Crowd(), workers=workers).open()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(bench.score(TASKS[:3]), bench.score(TASKS[3:]))
     assert bench.harness.most_running == workers
 

@@ -17,6 +17,7 @@ from daemon.rollouts.rollouts import Rollouts
 from daemon.rollouts.stop import RunStopped
 from harnesses.outcome import Outcome
 from tests.support.optimizer import WorldHarness, make_skill, make_task, no_wait, verify
+from tests.support.waiting import PATIENCE_S
 
 RUN = "r1"
 TASKS = [make_task(f"t{i}") for i in range(8)]
@@ -47,7 +48,7 @@ async def test_a_result_is_given_while_later_ones_still_run(tmp_path: Path) -> N
             return await super().run(assignment)
 
     rollouts = await make(tmp_path, Held(), workers=4)
-    async with asyncio.timeout(30), aclosing(rollouts.stream(make_skill(), TASKS, run_id=RUN)) as stream:
+    async with asyncio.timeout(PATIENCE_S), aclosing(rollouts.stream(make_skill(), TASKS, run_id=RUN)) as stream:
         assert (await anext(stream)).task_id == "t0"
         gate.set()
         assert [result.task_id async for result in stream] == [task.id for task in TASKS[1:]]
@@ -97,7 +98,7 @@ async def test_a_failure_beyond_help_ends_the_stream_without_waiting_for_earlier
 
     harness = Stuck(failures={"t3": [Outcome.AUTH]})
     rollouts = await make(tmp_path, harness, workers=workers, settings=AttemptSettings(tries=1))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(RunStopped, match="t3"):
             [result async for result in rollouts.stream(make_skill(), TASKS, run_id=RUN)]
 

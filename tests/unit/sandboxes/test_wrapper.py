@@ -10,6 +10,7 @@ import pytest
 from sandboxes.forward import port_of, serve
 from sandboxes.sandbox import Command, Layout, SandboxError
 from sandboxes.wrapper import FORWARD_PORT, forwarder_failed, inner_argv
+from tests.support.waiting import PATIENCE_S
 
 LAYOUT = Layout("/workspace", "/home/agent", "/tmp", "/out", "/opt/agents", "/run/gateway/s", "http://127.0.0.1:18080")
 
@@ -92,7 +93,7 @@ async def ask(port: int, data: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
     writer.write_eof()
-    answer = await asyncio.wait_for(reader.read(), 10)
+    answer = await asyncio.wait_for(reader.read(), PATIENCE_S)
     writer.close()
     return answer
 

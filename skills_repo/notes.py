@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,13 +83,27 @@ class ReportNotes:
         return _Note(f"{oid[:2]}/{oid[2:]}" if spread else oid, "")
 
     def _tree(self, head: str | None, path: str, text: str) -> str:
-        """The tree of the notes with one written, by way of an index of our own."""
+        """The tree of the notes with one written; made of objects alone, a folder of it where notes are spread."""
         data = text.encode("utf-8", "surrogateescape")
         blob = self._git.line("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin", stdin=data)
-        with tempfile.TemporaryDirectory(prefix="honed-index-") as folder:
-            env = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-            if head:
-                self._git.run("read-tree", head, env=env)
-            row = f"100644 {blob}\t{path}\0".encode()
-            self._git.run("update-index", "-z", "--index-info", stdin=row, env=env)
-            return self._git.line("write-tree", env=env)
+        entry = b"100644 blob " + blob.encode()
+        folders = path.split("/")[:-1]
+        trees = [head, *(f"{head}:{'/'.join(folders[: depth + 1])}" for depth in range(len(folders)))]
+        for name, tree in zip(reversed(path.split("/")), reversed(trees), strict=True):
+            entry = b"040000 tree " + self._with_entry(tree if head else None, name, entry).encode()
+        return entry.rpartition(b" ")[2].decode()
+
+    def _with_entry(self, tree: str | None, name: str, entry: bytes) -> str:
+        """The tree (None, or one that is not there: an empty one) with one entry put in."""
+        found = self._resolved(tree) if tree is not None else None
+        rows = self._git.run("ls-tree", "-z", found).split(b"\0")[:-1] if found else []
+        kept = [row for row in rows if row.split(b"\t", 1)[1] != name.encode()]
+        text = b"".join(row + b"\0" for row in [*kept, entry + b"\t" + name.encode()])
+        return self._git.line("mktree", "-z", "--missing", stdin=text)
+
+    def _resolved(self, name: str) -> str | None:
+        """The id behind `commit` or `commit:folder`; None where there is no such folder yet."""
+        try:
+            return self._git.line("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        except GitFailedError:
+            return None

@@ -52,6 +52,10 @@ async def _train(output: Output, file: Path, *, preflight: bool, alone: bool = F
     config = load_config(file)
     daemon = None if alone else await keeper_of(config, output)
     if daemon is not None:
+        if not preflight:
+            output.warn(
+                "--no-preflight is not for a daemon, which tries both models before each run: add --alone for it"
+            )
         return await train_there(output, config, daemon)
     await check_publishing(config, output)
     async with open_parts(config, progress(output)) as parts:

@@ -75,8 +75,9 @@ def test_the_run_is_queued_followed_and_reported_as_its_own(toml: Path, alone: S
     desk = desk_of(toml, plays(run_id))
     with Beside(desk, toml.parent / ".honed"):
         said = verb("train --json", toml, capsys)
-        text = verb("train", toml, capsys)
+        text = verb("train --no-preflight", toml, capsys)
     assert desk.asked == [("train", str(toml)), ("train", str(toml))]
+    assert "--no-preflight is not for a daemon" in text.err
     assert (said.code, said.out.count("\n")) == (0, 1)
     own = {name: value for name, value in alone.result.items() if name not in _OWN}
     published = {"outcome": "pushed", "reason": None, "url": "u"}
@@ -91,6 +92,7 @@ def test_the_run_is_queued_followed_and_reported_as_its_own(toml: Path, alone: S
     ):
         assert line in said.err
     assert "r-other" not in said.err
+    assert "--no-preflight" not in said.err
     assert "selection      " in text.out
     assert "honed/text" in text.out
 

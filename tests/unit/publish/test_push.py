@@ -231,8 +231,15 @@ async def test_direct_refuses_what_needs_a_review(work: Work, server: GitServer)
     theirs = refs(server.bare(PROJECT))
     done = await publisher(work, mode="direct").publish()
     assert done.outcome is Outcome.STOPPED
-    assert "adds an address, adds a command that fetches or runs other code" in done.reason
+    assert "adds an address, fetches or decodes code and runs it unread" in done.reason
     assert refs(server.bare(PROJECT)) == theirs
+
+
+async def test_direct_pushes_addresses_of_allowed_hosts_alone(work: Work, server: GitServer) -> None:
+    await work.accept("- see https://docs.example.com/x", step=2)
+    stopped = await publisher(work, mode="direct", allowed_hosts=("example.com",)).publish()
+    assert (stopped.outcome, "adds an address" in stopped.reason) == (Outcome.STOPPED, True)
+    assert (await publisher(work, mode="direct", allowed_hosts=("*.example.com",)).publish()).outcome is Outcome.PUSHED
 
 
 async def test_branch_mode_asks_nobody_and_shows_what_a_request_would_say(work: Work, server: GitServer) -> None:

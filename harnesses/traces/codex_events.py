@@ -25,6 +25,7 @@ _STOPS = (
     ("reason: max_output_tokens", "max_output_tokens"),
     ("reason: content_filter", "refusal"),
     ("ran out of room in the model's context window", "context"),
+    ("budget reached", "budget"),
 )
 
 

@@ -57,7 +57,7 @@ def test_success() -> None:
         ("incomplete_max", False, "max_output_tokens", "partial"),
         ("incomplete_filter", False, "refusal", "partial"),
         ("400_ctx", False, "context", ""),
-        ("budget2", False, "failed", ""),
+        ("budget2", False, "budget", ""),
         ("kill_term", False, "", ""),
         ("plain_output", False, "", ""),
         ("badflag", False, "", ""),

@@ -6,7 +6,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test compose-demo alfworld check format bench soak faults test-hostile real-model lock wheel clean
+.PHONY: help bootstrap setup demo test test-long compose-demo alfworld check format bench soak faults test-hostile real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 
 test: setup ## all tests; those whose engine is missing are reported as skipped
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+test-long: setup ## what `make test` shows by cheaper tests, on real agents all together (minutes)
+	HONED_LONG=1 $(BIN)/python -m pytest tests/acceptance/test_whole_method.py $(PYTEST_ARGS)
 
 compose-demo: setup ## the demo through compose.yaml and the daemon's image (HONED_COMPOSE_BASE, HONED_COMPOSE_NETWORK=host)
 	HONED_COMPOSE_BASE=$${HONED_COMPOSE_BASE:-python:3.11-slim-bookworm} $(BIN)/python -m pytest -s tests/acceptance/test_compose.py

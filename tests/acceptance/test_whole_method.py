@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from pathlib import Path
@@ -73,6 +74,9 @@ def test_killed_at_random_it_comes_to_the_same_commits(tmp_path: Path, mode: str
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_whole_method_on_real_agents_in_containers(tmp_path: Path) -> None:
+    """In `make test`: real agents killed again and again in `test_kill.py`, and each part of the method here above."""
+    if not os.environ.get("HONED_LONG"):
+        pytest.skip("takes minutes: `make test-long`")
     docker_image()
     stormy = assert_killed_it_ends_alike(tmp_path, "paired", CODEX, chat=False, kills=2)
     assert containers_of(stormy) == []

@@ -36,7 +36,7 @@ class Eval(BaseModel):
     prompt: str = Field(min_length=1)
     expected_output: str = ""
     files: list[str] = Field(default_factory=list)
-    assertions: list[str] = Field(
+    assertions: list[Annotated[str, Field(min_length=1, max_length=4_000)]] = Field(
         default_factory=list, validation_alias=AliasChoices("assertions", "expectations", "expected_behavior")
     )
     scorer: str | dict[str, JsonValue] | None = None
@@ -111,8 +111,10 @@ def _scorer(where: str, row: Eval) -> ScorerSpec:
             msg = f"{where}: scorer: needs a name"
             raise TaskError(msg)
         return ScorerSpec(name, options)
-    criteria = row.assertions or ([row.expected_output] if row.expected_output.strip() else [])
-    if not criteria:
+    stated = {f"assertion {number}": text for number, text in enumerate(row.assertions, start=1)}
+    if not stated and row.expected_output.strip():
+        stated = {"expected output": row.expected_output}
+    if not stated:
         msg = f"{where}: assertions: there are none, and no expected_output: nothing says what is right"
         raise TaskError(msg)
-    return ScorerSpec(JUDGED, {"criteria": criteria})
+    return ScorerSpec(JUDGED, {"criteria": [{"name": name, "text": text} for name, text in stated.items()]})

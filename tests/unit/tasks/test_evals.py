@@ -8,7 +8,8 @@ import pytest
 
 from daemon.tasks.formats.evals import scan_evals
 from daemon.tasks.formats.found import placed
-from daemon.tasks.load import load_tasks
+from daemon.tasks.load import load_tasks, read_set
+from daemon.tasks.scorers.rubric import RubricOptions
 from daemon.tasks.task import Task, TaskError
 
 
@@ -37,7 +38,25 @@ def test_a_skill_creators_file(tmp_path: Path) -> None:
     (task,) = tasks(evals(tmp_path, row))
     assert (task.id, task.prompt) == ("1", "Fill the form.")
     assert task.file_bytes() == {"evals/files/form.txt": b"form"}
-    assert (task.scorer.name, task.scorer.options) == ("rubric", {"criteria": row["assertions"]})
+    first, second = (
+        {"name": "assertion 1", "text": "The name is filled in"},
+        {"name": "assertion 2", "text": "Nothing else changed"},
+    )
+    assert (task.scorer.name, task.scorer.options) == ("rubric", {"criteria": [first, second]})
+
+
+def test_plain_assertions_load_as_a_set_and_their_words_stay_with_the_judge(tmp_path: Path) -> None:
+    """Feedback names a criterion that is not met, and the optimizer reads it: the words may tell the answer."""
+    words = "The total in cell B7 is 1,204"
+    rows = [{"id": 1, "prompt": "p", "assertions": [words]}, {"id": 2, "prompt": "q", "expected_output": "A table"}]
+    read = read_set(evals(tmp_path, *rows).parent)
+    assert [str(fault) for fault in read.faults] == []
+    assert len(read.columns.ids) == 2
+    options = [RubricOptions.model_validate(task.scorer.options) for task in tasks(tmp_path / "evals" / "evals.json")]
+    assert [(one.name, one.text) for option in options for one in option.criteria] == [
+        ("assertion 1", words),
+        ("expected output", "A table"),
+    ]
 
 
 def test_other_names_and_what_stands_in_for_assertions(tmp_path: Path) -> None:
@@ -49,8 +68,8 @@ def test_other_names_and_what_stands_in_for_assertions(tmp_path: Path) -> None:
             {"id": "c", "prompt": "p", "scorer": {"name": "numeric", "tolerance": 0.1}, "answer": 5, "split": "test"},
         )
     )
-    assert first.scorer.options == {"criteria": ["x"]}
-    assert second.scorer.options == {"criteria": ["A table"]}
+    assert first.scorer.options == {"criteria": [{"name": "assertion 1", "text": "x"}]}
+    assert second.scorer.options == {"criteria": [{"name": "expected output", "text": "A table"}]}
     assert (third.scorer.name, third.scorer.options, third.answer, third.split) == (
         "numeric",
         {"tolerance": 0.1},
@@ -70,6 +89,7 @@ def test_a_bad_eval_is_named_and_the_rest_is_still_read(tmp_path: Path) -> None:
         {"id": 4, "prompt": " ", "assertions": ["x"]},
         {"id": 5, "prompt": "p", "scorer": {}},
         {"id": 6, "prompt": "p", "assertions": ["x"]},
+        {"id": 7, "prompt": "p", "assertions": ["x", ""]},
     )
     said = [str(one.error).removeprefix(f"{file}: ") for one in scan_evals(file) if one.error]
     starts = [
@@ -80,6 +100,7 @@ def test_a_bad_eval_is_named_and_the_rest_is_still_read(tmp_path: Path) -> None:
         "evals[4]: assertions: there are none, and no expected_output",
         "evals[5]: prompt: is blank",
         "evals[6]: scorer: needs a name",
+        "evals[8]: assertions.1: String should have at least 1 character",
     ]
     assert len(said) == len(starts)
     assert all(line.startswith(start) for line, start in zip(said, starts, strict=True))

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Set
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from sandboxes.bubblewrap_run import BubblewrapRun, Setup, filters_calls
@@ -39,6 +39,8 @@ from sandboxes.sandbox import (
 )
 
 _PROBE_S = 10.0
+_PROBE = "honed-probe-"
+"""Before a process id: folders for trying things out."""
 
 
 class BubblewrapSandbox:
@@ -127,7 +129,8 @@ class BubblewrapSandbox:
 
     async def _try(self, setup: Setup) -> str:
         """One line why the setup does not work, or nothing."""
-        with tempfile.TemporaryDirectory(prefix="honed-probe-") as folder:
+        await asyncio.to_thread(_remove_dead_probes)
+        with tempfile.TemporaryDirectory(prefix=f"{_PROBE}{os.getpid()}-") as folder:
             spec = BoxSpec("probe", Path(folder), time.time() + _PROBE_S, role="probe")
             box = BubblewrapBox(spec, make_rooms(spec, setup.way.owner()), setup, prefix=self._prefix)
             try:
@@ -195,6 +198,15 @@ class BubblewrapBox:
         """Stop what still runs."""
         for run in list(self._live):
             await run.settle()
+
+
+def _remove_dead_probes() -> None:
+    """Folders of our user's that a process left which was killed while it tried things out."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PROBE}*-*"):
+        pid = folder.name.removeprefix(_PROBE).partition("-")[0]
+        with suppress(OSError):
+            if pid.isdigit() and not Path("/proc", pid).exists() and folder.lstat().st_uid == os.geteuid():
+                shutil.rmtree(folder)
 
 
 def _version() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import datetime
 import sys
 from pathlib import Path
@@ -41,7 +42,8 @@ def main(argv: list[str] | None = None) -> int:
     if asked.list:
         print(*(f"{one.area.value:13} {one.name:48} {one.attack}" for one in attacks), sep="\n")
         return 0
-    tried = asyncio.run(_all(attacks, asked.workers))
+    with contextlib.redirect_stdout(sys.stderr):  # what the attacked log and print is not part of the table
+        tried = asyncio.run(_all(attacks, asked.workers))
     when, engine = datetime.datetime.now(datetime.UTC).date().isoformat(), _engine()
     print((as_json if asked.json else markdown)(tried, when=when, engine=engine))
     if asked.write:

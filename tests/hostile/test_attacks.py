@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+import structlog
+
+from tests.hostile import __main__
 from tests.hostile.attack import Area, Attack, BrokenError, Stage, UntriedError, holds
 from tests.hostile.registry import every_attack
 from tests.hostile.table import BEGIN, END, into_page, markdown, summary
@@ -60,6 +64,21 @@ async def test_the_table_is_written_between_its_marks() -> None:
     assert into_page(f"a\n{BEGIN}\nold\n{END}\nb\n", table) == f"a\n{BEGIN}\n{table}{END}\nb\n"
     with pytest.raises(ValueError, match="lacks"):
         into_page("nothing", table)
+
+
+def test_only_the_table_is_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def loud(_: Stage) -> str:
+        structlog.PrintLogger().info("logged by the attacked")
+        print("printed by the attacked")
+        return "held"
+
+    monkeypatch.setattr(__main__, "every_attack", lambda: (made(loud),))
+    monkeypatch.setattr(__main__, "_engine", lambda: "no engine")
+    assert __main__.main(["--json"]) == 0
+    out, told = capsys.readouterr()
+    assert [row["name"] for row in json.loads(out)["attacks"]] == ["made-up"]
+    assert "logged by the attacked" in told
+    assert "printed by the attacked" in told
 
 
 def test_broken_is_an_assertion() -> None:

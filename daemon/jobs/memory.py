@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -43,6 +44,13 @@ class MemoryStore:
         """As the seam says."""
         found = [job for _, job in sorted(self._jobs.items()) if not (open_only and job.state in ENDED)]
         return tuple(found if newest is None else found[max(0, len(found) - newest) :])
+
+    async def accepted(self) -> Mapping[str, int]:
+        """As the seam says."""
+        found = Counter[str]()
+        for job in self._jobs.values():
+            found[job.project] += job.accepted or 0
+        return +found
 
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """As the seam says."""

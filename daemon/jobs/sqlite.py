@@ -113,6 +113,11 @@ class SqliteStore:
         )
         return tuple(Job(row[0], row[1], Cause(*row[2:5]), *row[5:]) for row in rows)
 
+    async def accepted(self) -> Mapping[str, int]:
+        """As the seam says."""
+        sql = "SELECT project, sum(accepted) FROM jobs WHERE accepted > 0 GROUP BY project"
+        return dict(await self._database.read(lambda connection: connection.execute(sql).fetchall()))
+
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """As the seam says."""
         row = await self._database.read(

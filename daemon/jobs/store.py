@@ -37,6 +37,9 @@ class JobStore(Protocol):
     async def jobs(self, *, open_only: bool = False, newest: int | None = None) -> tuple[Job, ...]:
         """Jobs in order of creation: all, those that have not ended, or the newest."""
 
+    async def accepted(self) -> Mapping[str, int]:
+        """Edits that the jobs of each project accepted, over all of them; without one it is not named."""
+
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """What was last noted of a project, as JSON-able data; None: it is new."""
 

@@ -83,6 +83,9 @@ _FOLDER = Again("state folder", 10, 600)
 """Read-only, or of a disk that fails: it is tried until somebody has mended it."""
 _FAULT = Again("honed", 30, 600, most=3)
 _FAILURES = (Effect.FAILED, Effect.REFUSED)
+_OTHERS = (_STOPPED, _PROVIDER, _FOLDER, _FAULT)
+OF_RUNS = frozenset({row.trouble for row in (*(row for _, row in _ROWS), *_OTHERS)} | {"configuration", "input"})
+"""Troubles that a run which came to its end has proved to be over. The disk's is for whoever looks at it."""
 _FOR_A_PERSON = (ConfigError, TaskError, SkillError)
 
 

@@ -18,7 +18,7 @@ from daemon.service.desk import CircuitStatus, DaemonState, DeskError, Explanati
 from daemon.service.project import Project
 from daemon.service.spending import spent_today
 from daemon.service.troubles import Troubles
-from daemon.service.worker import NEWEST, Worker
+from daemon.service.worker import Worker
 from daemon.telling.events import Bus
 
 _STALLED_S = 15.0
@@ -67,12 +67,18 @@ class FrontDesk:
     async def status(self) -> Status:
         """As `Desk.status`."""
         choice = await self.worker.choice()
-        jobs = await self.store.jobs(newest=NEWEST)
+        jobs = await self.worker.jobs()
         seats = {seat.project: seat for seat in choice.seats}
         pauses = {pause.project: pause.reason or "paused" for pause in await self.store.pauses()}
         day = self.worker.projects.main.daemon.day
+        accepted = await self.store.accepted()
         projects = [
-            await self._project(one, seats[one.name], tuple(job for job in jobs if job.project == one.name))
+            await self._project(
+                one,
+                seats[one.name],
+                tuple(job for job in jobs if job.project == one.name),
+                accepted.get(one.name, 0),
+            )
             for one in self.worker.projects.all()
         ]
         return Status(
@@ -170,7 +176,7 @@ class FrontDesk:
         """As `Desk.reload`."""
         await self.reread()
 
-    async def _project(self, project: Project, seat: Seat, jobs: tuple[Job, ...]) -> ProjectStatus:
+    async def _project(self, project: Project, seat: Seat, jobs: tuple[Job, ...], accepted: int) -> ProjectStatus:
         results = [job for job in jobs if job.score is not None]
         ended = [job for job in jobs if job.state in ENDED and job.state != "joined"]
         spent = await spent_today(project.config, self.clock())
@@ -182,7 +188,7 @@ class FrontDesk:
             state=seat.state,
             why=seat.why,
             score=results[-1].score if results else None,
-            accepted=sum(job.accepted or 0 for job in jobs),
+            accepted=accepted,
             queued=tuple(job for job in jobs if job.state == "queued"),
             last=ended[-1] if ended else None,
             progress=self.worker.board.progress(project.name),

@@ -1,8 +1,9 @@
 """The daemon process: opened in order, working until it is told to stop, closed in reverse.
 
 Start: configuration, store, what a dead process left, desk and sockets, watchers, work. Stop: nothing begins any more,
-running attempts get the grace period, then they are stopped and stay retryable. Invariant: a side task that dies stops
-the daemon, for its supervisor to start it anew: half a daemon would look like a whole one.
+running attempts get the grace period, then they are stopped and stay retryable. Invariants: a side task that dies stops
+the daemon, for its supervisor to start it anew: half a daemon would look like a whole one; but none dies of a disk that
+cannot be written, for that is a trouble, and what was not noted is looked at again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from daemon.control.server import serve_control
 from daemon.jobs.hours import last_due
 from daemon.jobs.job import ENDED, Cause
 from daemon.jobs.sqlite import FILE, SqliteStore
+from daemon.journal.journal import JournalError
 from daemon.journal.lock import state_lock
 from daemon.notices.fetcher import Fetcher
 from daemon.notices.watcher import Watcher
@@ -39,6 +41,7 @@ from daemon.service.recovering import Recovering
 from daemon.service.runner import Runner
 from daemon.service.signals import Signals
 from daemon.service.tending import Tending
+from daemon.service.told_store import ToldStore
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
@@ -48,6 +51,7 @@ from daemon.telling.telling import Telling
 log = structlog.get_logger(__name__)
 
 _BEAT_S = 2.0
+_SIGNPOST = "signpost"
 _NAMES = ":names"
 _SCHEDULE = ":schedule"
 """Where the store keeps until when cron lines were looked at; no project has such a name."""
@@ -69,7 +73,7 @@ class Service:
         """Work; raises what stopped it, if it was not told to."""
         async with AsyncExitStack() as stack:
             stack.enter_context(state_lock(self.state, "daemon"))
-            self.store = SqliteStore(self.state / FILE)
+            self.store = ToldStore(SqliteStore(self.state / FILE), self.troubles)
             stack.push_async_callback(self.store.close)
             await asyncio.to_thread(self.projects.remember, await self.store.seen(_NAMES) or {})
             await self.store.note(_NAMES, self.projects.names)
@@ -119,6 +123,7 @@ class Service:
                     task.cancel()
         finally:
             self.desk.state = "stopped"
+            self.worker.draining = self.worker.draining or "the daemon stops"
             await self.worker.stop_hard()
             self.bus.publish("daemon", "stopped", state="stopped")
             log.info("daemon stopped")
@@ -143,15 +148,25 @@ class Service:
         async for names in self.watcher.changes():
             await self._look([one for one in self.projects.all() if one.name in names])
             for name in names & self.troubles.of("repository"):
-                await self.worker.try_now(name)
+                await self._try_now(name)
+
+    async def _try_now(self, project: str) -> None:
+        try:
+            await self.worker.try_now(project)
+        except JournalError as error:  # then its jobs wait out their time
+            log.warning("jobs are not brought forward", project=project, error=str(error))
 
     async def _look(self, projects: tuple[Project, ...] | list[Project]) -> None:
-        await self._reread_files()
-        for project in projects:
-            found = self.projects.named(project.name)
-            if found is not None:
-                seen = await self.looker.look(found)
-                self.watcher.note(found.name, seen)
+        """Read the files, then look; where the store cannot be written, the next look or the poll does it again."""
+        try:
+            await self._reread_files()
+            for project in projects:
+                found = self.projects.named(project.name)
+                if found is not None:
+                    seen = await self.looker.look(found)
+                    self.watcher.note(found.name, seen)
+        except JournalError as error:
+            log.warning("a look cannot be noted", error=str(error))
         if self.watcher.blind:
             self.troubles.begin("watching", self.watcher.blind, remedy="raise what it names; until then the poll looks")
         else:
@@ -192,17 +207,23 @@ class Service:
                     self.watcher.wake(project.name)
 
     async def _clock(self) -> None:
-        """Queue what the cron lines ask for."""
+        """Queue what the cron lines ask for; what cannot be written is asked for again, and lost to no restart."""
         while True:
-            lines, now = self.projects.main.daemon.schedule, time.time()
-            noted = await self.store.seen(_SCHEDULE)
-            since = now if noted is None else float(noted["until"])
-            due = last_due(lines, since, now) if lines else None
-            if due is not None:
-                for project in self.projects.all():
-                    await self.looker.queue(project.name, Cause("schedule", f"{due:.0f}"))
-            await self.store.note(_SCHEDULE, {"until": now})
+            try:
+                await self._due(time.time())
+            except JournalError as error:
+                log.warning("the schedule cannot be noted", error=str(error))
             await asyncio.sleep(30.0)
+
+    async def _due(self, now: float) -> None:
+        lines = self.projects.main.daemon.schedule
+        noted = await self.store.seen(_SCHEDULE)
+        since = now if noted is None else float(noted["until"])
+        due = last_due(lines, since, now) if lines else None
+        if due is not None:
+            for project in self.projects.all():
+                await self.looker.queue(project.name, Cause("schedule", f"{due:.0f}"))
+        await self.store.note(_SCHEDULE, {"until": now})
 
     async def _beats(self) -> None:
         """Show that the loop turns."""
@@ -259,12 +280,22 @@ class Service:
         return (job_observer(self.bus, project, job),)
 
     def _announce(self) -> None:
+        """Where a folder cannot be written, verbs do not find the daemon from there; the others go on."""
         for project in self.projects.all():
-            announce(project, self.socket, boot=self.desk.boot)
+            try:
+                announce(project, self.socket, boot=self.desk.boot)
+            except OSError as error:
+                what = f"{project.state}: {error.strerror}: verbs do not find the daemon from this project"
+                self.troubles.begin(_SIGNPOST, what, project=project.name, remedy="make the folder writable")
+            else:
+                self.troubles.end(_SIGNPOST, project=project.name)
 
     def _withdraw(self) -> None:
         for project in self.projects.all():
-            withdraw(project)
+            try:
+                withdraw(project)
+            except OSError as error:  # it is no sign of life: whoever reads it finds that nobody listens
+                log.warning("signpost_stays", project=project.name, error=str(error))
 
 
 async def serve(file: Path) -> None:

@@ -40,12 +40,6 @@ class Troubles:
         log.info("trouble is over", trouble=name, project=project, seconds=round(self.clock() - found.since, 1))
         self.bus.publish("broken", f"{name} works again", project=project, trouble=name, over=True)
 
-    def end_all(self, project: str) -> None:
-        """A run of the project came to its end: whatever stood in its way does not any more."""
-        for name, of in tuple(self._now):
-            if of == project:
-                self.end(name, project=project)
-
     def of(self, name: str) -> set[str]:
         """Projects that have this trouble."""
         return {project for found, project in self._now if found == name}

@@ -1,7 +1,8 @@
 """The daemon's work: choose a job, run it, write down how it ended, choose again.
 
 Invariants: a job's row is written before its run begins and after it ended; never two runs of one project; while
-draining nothing begins, and what was running stays in the queue.
+draining nothing begins, and what was running stays in the queue. What is told to a run (drain, pause, cancel) reaches
+it from the moment on at which it was chosen; once its run has ended, a job's end is written and never cut off.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from daemon.journal.journal import JournalError
 from daemon.service.board import Board
 from daemon.service.circuits import Circuits
 from daemon.service.ended import ended_run, run_of
-from daemon.service.ends import JobEnd
-from daemon.service.leash import Leash, Pull
+from daemon.service.ends import OF_RUNS, JobEnd, end_of
+from daemon.service.leash import Drained, Leash, Pull
 from daemon.service.project import Project
 from daemon.service.projects import Projects
 from daemon.service.runner import Runner
@@ -41,17 +42,20 @@ _LONGEST_SLEEP_S = 300.0
 """A clock that jumps is noticed at least so soon."""
 _STORE_S = 5.0
 """Between tries of a store that cannot be written."""
-NEWEST = 500
-"""Jobs that choosing looks at."""
+_NEWEST = 500
+"""Jobs that choosing looks at, and all that have not ended."""
 
 
 @dataclass
 class Running:
-    """A job whose run is open."""
+    """A job that was chosen and whose end is not written yet."""
 
     job: Job
     leash: Leash
-    task: asyncio.Task[JobEnd]
+    task: asyncio.Task[None] | None = None
+    """None: it is being begun."""
+    over: bool = False
+    """Its run has ended: what is left is to write that down."""
 
 
 @dataclass
@@ -77,6 +81,8 @@ class Worker:
     """Why nothing begins any more; empty while it works."""
     last: Choice | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Of jobs, with the look that follows each."""
 
     def wake(self) -> None:
         """Something has changed: choose again."""
@@ -98,31 +104,39 @@ class Worker:
             self._news.clear()
             try:
                 wait = await self._turn()
-            except JournalError as error:
-                self.troubles.begin("job store", str(error), remedy="free some space, or make the folder writable")
+            except JournalError as error:  # the store tells it as a trouble
+                log.warning("nothing can be begun", error=str(error))
                 wait = _STORE_S
-            else:
-                self.troubles.end("job store")
             if wait > 0:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._news.wait(), min(wait, _LONGEST_SLEEP_S))
+        for task in self._tasks:  # only looks are left: the next process makes them
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _turn(self) -> float:
         """Choose, and begin what was chosen; how many seconds the next turn may wait for news."""
         choice = await self.choice()
         if choice.job is not None and not self.draining:
             await self._begin(choice.job, choice.why)
-            return 0.0
+            return 0.0  # choose once more
         return _LONGEST_SLEEP_S if choice.wake_at is None else max(choice.wake_at - self.clock(), 0.01)
 
     async def choice(self) -> Choice:
         """What would be begun now, and where each project stands."""
         pauses = {pause.project: pause.reason or "somebody paused it" for pause in await self.store.pauses()}
-        jobs = tuple(within(job, self.clock()) for job in await self.store.jobs(newest=NEWEST))
+        jobs = await self.jobs()
         standings = [self._standing(one, jobs, pauses) for one in self.projects.all()]
         paused = pauses.get("") or self.blocked()
         self.last = choose(standings, self._rules(), self.clock(), paused=paused)
         return self.last
+
+    async def jobs(self) -> tuple[Job, ...]:
+        """The newest jobs, and every one that waits or runs however old it is, in order of creation."""
+        found = {job.number: job for job in await self.store.jobs(newest=_NEWEST)}
+        found |= {job.number: job for job in await self.store.jobs(open_only=True)}
+        now = self.clock()
+        return tuple(within(job, now) for _, job in sorted(found.items()))
 
     def pull(self, how: Pull, reason: str, project: str = "") -> None:
         """Let running runs end softly: one project's, or all."""
@@ -131,10 +145,12 @@ class Worker:
                 run.leash.pull(how, reason)
 
     async def stop_hard(self, project: str = "") -> None:
-        """End runs at once; their leash says what for."""
-        tasks = [run.task for name, run in self.running.items() if project in ("", name)]
-        for task in tasks:
-            task.cancel()
+        """End runs at once; their leash says what for. What has ended already is only waited for."""
+        runs = [run for name, run in self.running.items() if project in ("", name)]
+        tasks = [run.task for run in runs if run.task is not None]
+        for run in runs:
+            if run.task is not None and not run.over:
+                run.task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def try_now(self, project: str) -> None:
@@ -166,47 +182,87 @@ class Worker:
     async def _begin(self, job: Job, why: str) -> None:
         project = self.projects.named(job.project)
         assert project is not None, "only projects that are kept are chosen from"
-        now = self.clock()
-        job = replace(job, state="running", started=now, tries=job.tries + 1, reason=why)
-        await self.store.save(job)
-        # A job whose run has ended already only comes to its end: it does no other's work.
-        if not job.run_id or await ended_run(project, job.run_id) is None:
-            await self._join(job, now)
+        run = self.running[job.project] = Running(job, Leash())
+        try:
+            if not await self._still_waits(job):
+                del self.running[job.project]
+                return
+            job = run.job = replace(job, state="running", started=self.clock(), tries=job.tries + 1, reason=why)
+            await self.store.save(job)
+        except BaseException:
+            del self.running[job.project]
+            raise
         self.board.begin(job)
         self.bus.publish("job", f"begins: {why}", project=job.project, job=job.number, state="running", tries=job.tries)
-        leash = Leash()
-        task = asyncio.create_task(self._run(project, job, leash), name=f"job {job.number}")
-        self.running[job.project] = Running(job, leash, task)
+        run.task = asyncio.create_task(self._run(project, run), name=f"job {job.number}")
+        self._tasks.add(run.task)
+        run.task.add_done_callback(self._tasks.discard)
 
-    async def _join(self, job: Job, now: float) -> None:
+    async def _still_waits(self, job: Job) -> bool:
+        """Nobody cancelled it or paused its project while it was chosen; whoever does so from now on finds it here."""
+        found = await self.store.job(job.number)
+        paused = {pause.project for pause in await self.store.pauses()}
+        return found is not None and found.state == "queued" and not paused & {"", job.project}
+
+    async def _join(self, project: Project, job: Job) -> None:
         """Whatever waits for the project is done by the run that begins now."""
+        if job.run_id:
+            try:
+                ended = await ended_run(project, job.run_id)
+            except JournalError:
+                return  # nobody can tell now: the run itself will say why
+            if ended is not None:
+                return  # the job only comes to its end: it does no other's work
         for other in await self.store.jobs(open_only=True):
             if other.project == job.project and other.state == "queued" and other.number != job.number:
-                await self.store.save(replace(other, state="joined", ended=now, reason=f"done by job {job.number}"))
+                await self.store.save(
+                    replace(other, state="joined", ended=job.started, reason=f"done by job {job.number}")
+                )
 
-    async def _run(self, project: Project, job: Job, leash: Leash) -> JobEnd:
-        end = await self.runner.run(project, job, leash)
-        run_id = end.run_id or getattr(self.board.progress(project.name), "run_id", "")
-        while not await self._written_down(project, replace(job, run_id=run_id), end):
-            log.warning("a job's end is written again", job=job.number)
-        self.board.end(project.name)
-        del self.running[project.name]
-        await self.after_run(project)
+    async def _run(self, project: Project, run: Running) -> None:
+        try:
+            end = await self._end_of(project, run)
+            run.over = True
+            run_id = end.run_id or getattr(self.board.progress(project.name), "run_id", "") or run.job.run_id
+            await self._written(lambda: self._write_down(project, replace(run.job, run_id=run_id), end), run)
+        finally:
+            self.board.end(project.name)
+            del self.running[project.name]
+            if self.draining:
+                self.wake()
+        try:
+            await self.after_run(project)
+        except Exception:  # the poll looks again
+            log.exception("a look after a run failed", project=project.name)
         self.wake()
         if not self.running:
             await asyncio.to_thread(give_back)
-        return end
 
-    async def _written_down(self, project: Project, job: Job, end: JobEnd) -> bool:
-        """False: the store could not be written. A daemon that ends now finds the job running, and goes on with it."""
+    async def _end_of(self, project: Project, run: Running) -> JobEnd:
+        job, leash = run.job, run.leash
         try:
-            await self._write_down(project, job, end)
-        except JournalError as error:
-            self.troubles.begin("job store", str(error), remedy="free some space, or make the folder writable")
-            if not self.draining:
+            if await self._written(lambda: self._join(project, job), run) and not leash.pulled:
+                return await self.runner.run(project, job, leash)
+        except asyncio.CancelledError:
+            if not leash.pulled:
+                raise
+        return end_of(Drained(leash.reason or self.draining), leash, job.tries, self.clock())
+
+    async def _written(self, write: Callable[[], Awaitable[None]], run: Running) -> bool:
+        """Write until it stands. False: it cannot be, and nobody waits for it any more.
+
+        A daemon that ends now finds the job running at its next start, and goes on with it.
+        """
+        while True:
+            try:
+                await write()
+            except JournalError as error:
+                log.warning("a job cannot be written down", job=run.job.number, error=str(error))
+                if self.draining or (run.leash.pulled and not run.over):
+                    return False
                 await asyncio.sleep(_STORE_S)
-            return bool(self.draining)
-        return True
+            else:
+                return True
 
     async def _write_down(self, project: Project, job: Job, end: JobEnd) -> None:
         now = self.clock()
@@ -221,7 +277,8 @@ class Worker:
         if end.trouble:
             self.troubles.begin(end.trouble, end.reason, project=project.name)
         elif end.state == "done":
-            self.troubles.end_all(project.name)
+            for name in sorted(OF_RUNS):
+                self.troubles.end(name, project=project.name)
         facts: dict[str, Any] = {"state": end.state, "run": done.run_id, "accepted": end.accepted, "score": end.score}
         facts |= {"branch": end.branch, "commits": list(end.commits), "not_before": end.not_before, "error": end.error}
         said = f"{end.state}: {end.reason}" if end.state != "queued" else f"waits: {end.reason}"

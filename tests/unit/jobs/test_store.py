@@ -14,11 +14,16 @@ from daemon.jobs.memory import MemoryStore
 from daemon.jobs.sqlite import FILE, SqliteStore
 from daemon.jobs.store import JobStore, Pause
 from daemon.journal.journal import JournalError
+from daemon.service.told_store import ToldStore
+from daemon.service.troubles import Troubles
+from daemon.telling.events import Bus
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "memory", "told"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[JobStore]:
     made: JobStore = SqliteStore(tmp_path / FILE) if request.param == "sqlite" else MemoryStore()
+    if request.param == "told":
+        made = ToldStore(made, Troubles(Bus()))
     yield made
     await made.close()
 
@@ -73,6 +78,15 @@ async def test_the_newest_jobs_come_in_order(store: JobStore) -> None:
     assert [job.number for job in await store.jobs(newest=2)] == [4, 5]
     assert await store.jobs(newest=0) == ()
     assert len(await store.jobs(newest=99)) == 5
+
+
+async def test_accepted_edits_are_counted_over_all_jobs(store: JobStore) -> None:
+    assert await store.accepted() == {}
+    for number, (project, accepted) in enumerate([("pdf", 2), ("pdf", None), ("xls", 0), ("pdf", 3)]):
+        job = await store.add(project, Cause("more", f"run-{number}"), 1.0)
+        assert job is not None
+        await store.save(replace(job, state="done", ended=2.0, accepted=accepted))
+    assert await store.accepted() == {"pdf": 5}
 
 
 async def test_what_was_seen_is_kept_by_project(store: JobStore) -> None:

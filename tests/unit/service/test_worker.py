@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+import structlog.testing
+
 from daemon.config import load_config
-from daemon.jobs.job import Cause, Job
+from daemon.jobs.job import ENDED, Cause, Job
 from daemon.jobs.memory import MemoryStore
 from daemon.jobs.store import Pause
 from daemon.journal.journal import JournalError
@@ -21,6 +24,7 @@ from daemon.service.front import FrontDesk
 from daemon.service.leash import Leash
 from daemon.service.project import Project
 from daemon.service.projects import Projects
+from daemon.service.told_store import ToldStore
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
@@ -64,12 +68,27 @@ class FullStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.full = 0
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+        self.only = ""
+        """Only jobs of this state cannot be saved; empty: none can."""
+        self.meanwhile: Callable[[], Any] | None = None
+        """Called once while a job is being begun, before its row says so."""
 
     async def save(self, job: Job) -> None:
-        if self.full:
+        if job.state in ENDED:
+            await self.may_end.wait()
+        if self.full and self.only in ("", job.state):
             self.full -= 1
             raise JournalError("job store: the disk is full")
         await super().save(job)
+
+    async def pauses(self) -> tuple[Pause, ...]:
+        found = await super().pauses()
+        if self.meanwhile is not None and (act := self.meanwhile()) is not None:
+            self.meanwhile = None
+            await act
+        return found
 
 
 @dataclass
@@ -87,10 +106,12 @@ class House:
         self.projects = Projects.load(lay(self.folder, more=f"[daemon]\nalso = [{listed}]\n{self.more}"))
         self.store, self.runner, self.bus = FullStore(), FakeRunner(), Bus()
         self.looked: list[str] = []
+        self.blind: list[Exception] = []
         self.troubles = Troubles(self.bus)
+        told = ToldStore(self.store, self.troubles)
         self.worker = Worker(
             self.projects,
-            self.store,
+            told,
             self.runner,  # type: ignore[arg-type]
             Board(),
             self.bus,
@@ -98,10 +119,12 @@ class House:
             self.troubles,
             self._look,
         )
-        self.desk = FrontDesk(self.worker, self.store, self.bus, self.troubles, self._reread)
+        self.desk = FrontDesk(self.worker, told, self.bus, self.troubles, self._reread)
 
     async def _look(self, project: Project) -> None:
         self.looked.append(project.name)
+        if self.blind:
+            raise self.blind.pop()
 
     async def _reread(self) -> None:
         self.looked.append("configuration")
@@ -351,3 +374,110 @@ async def test_a_job_whose_run_had_ended_does_no_other_jobs_work(tmp_path: Path,
         await house.settled()
     assert await house.states() == ["done", "done"]
     assert house.runner.began == [("pdf", 1), ("pdf", 2)]
+
+
+async def test_a_job_that_waits_is_chosen_however_many_came_after_it(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("daemon.service.worker._NEWEST", 2)
+    house = House(tmp_path, also=("xls",))
+    first = await house.queue(project="xls")
+    for number in range(4):
+        job = await house.queue(key=str(number))
+        await house.store.save(replace(job, state="done", ended=job.created, accepted=1, score=0.5))
+    assert first.number in {job.number for job in (await house.desk.status()).projects[1].queued}
+    assert (await house.desk.status()).projects[0].accepted == 4, "of all jobs, not of those that choosing looks at"
+    async with house.working():
+        await house.settled()
+    assert house.runner.began == [("xls", first.number)]
+
+
+async def test_no_job_is_left_running_where_the_others_cannot_be_joined(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("daemon.service.worker._STORE_S", 0.01)
+    house = House(tmp_path)
+    await house.queue()
+    await house.queue("tasks", key="2")
+    house.store.full, house.store.only = 3, "joined"
+    async with house.working():
+        await house.settled()
+    assert (await house.states(), house.runner.began) == (["done", "joined"], [("pdf", 1)])
+    told = [event.data["over"] for event in house.bus.since(0) if event.kind == "broken"]
+    assert told[-1] is True
+
+
+async def test_a_stop_at_once_ends_though_an_end_cannot_be_written(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("daemon.service.worker._STORE_S", 0.01)
+    house = House(tmp_path)
+    house.runner.hold = True
+    async with house.working():
+        await house.queue()
+        await house.until(lambda: bool(house.runner.began))
+        house.store.full, house.store.only, house.runner.hold = 1_000_000, "done", False
+        await house.until(lambda: any(run.over for run in house.worker.running.values()))
+        await house.until(lambda: house.store.full < 1_000_000)
+        assert [one.name for one in house.troubles.all()] == ["job store"]
+        house.worker.draining = "the test ends"
+        await asyncio.wait_for(house.worker.stop_hard(), PATIENCE_S)
+        assert house.worker.running == {}
+    assert await house.states() == ["running"], "the next process finds it, and goes on"
+
+
+async def test_a_hard_stop_does_not_cut_off_the_writing_down_of_an_end(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.store.may_end.clear()
+    async with house.working():
+        job = await house.queue()
+        await house.until(lambda: any(run.over for run in house.worker.running.values()))
+        stopping = asyncio.create_task(house.desk.cancel(job.number, hard=True))
+        await asyncio.sleep(0)
+        house.store.may_end.set()
+        assert (await asyncio.wait_for(stopping, PATIENCE_S)).state == "done"
+        assert house.worker.running == {}
+
+
+@pytest.mark.parametrize("act", ["cancel", "pause"])
+async def test_what_is_told_while_a_job_is_being_begun_counts(tmp_path: Path, act: str) -> None:
+    house = House(tmp_path)
+    job = await house.queue()
+
+    def meanwhile() -> Any:
+        if not house.worker.running:
+            return None
+        return house.desk.cancel(job.number, hard=False) if act == "cancel" else house.desk.pause("pdf", "holiday")
+
+    house.store.meanwhile = meanwhile
+    async with house.working():
+        await house.until(lambda: house.store.meanwhile is None)
+        await house.until(lambda: not house.worker.running)
+    assert house.runner.began == [], "no run was begun"
+    assert await house.states() == ["cancelled" if act == "cancel" else "queued"]
+
+
+async def test_a_pause_between_the_choice_and_its_beginning_begins_nothing(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    await house.queue()
+    house.store.meanwhile = lambda: house.desk.pause("pdf", "holiday")
+    async with house.working():
+        await house.until(lambda: house.store.meanwhile is None)
+        await house.until(lambda: house.worker.last is not None and house.worker.last.seats[0].state == "paused")
+    assert (house.runner.began, await house.states()) == ([], ["queued"])
+
+
+async def test_a_look_that_fails_keeps_nothing_from_being_chosen(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.blind = [RuntimeError("a fault")]
+    house.runner.ends = [replace(DONE, accepted=1)]
+    with structlog.testing.capture_logs() as logs:
+        async with house.working():
+            await house.queue()
+            await house.settled()
+    assert house.runner.began == [("pdf", 1), ("pdf", 2)]
+    assert [row["event"] for row in logs if row["log_level"] == "error"] == ["a look after a run failed"]
+
+
+async def test_only_what_a_run_proves_is_over_with_it(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    for name in ("engine", "repository", "disk low", "remote"):
+        house.troubles.begin(name, "does not work", project="pdf")
+    async with house.working():
+        await house.queue()
+        await house.settled()
+    assert [one.name for one in house.troubles.all()] == ["disk low", "remote"]

@@ -24,7 +24,7 @@ from harnesses.harness import Activation, Assignment, Attempt
 from harnesses.keep import tail, told_skill, write_summary
 from harnesses.outcome import Outcome
 from harnesses.task_script import SetupError, run_setup
-from harnesses.traces.skill_probe import SkillProbe
+from harnesses.traces.skill_probe import SkillMarks, SkillProbe
 from harnesses.traces.summary import SUMMARY_CHARS, summarize
 from harnesses.traces.text import one_line
 from harnesses.traces.trace import FileChange, Trace
@@ -88,6 +88,8 @@ class _Record:
     workspace: Collected = field(default_factory=lambda: Collected({}))
     changed: tuple[FileChange, ...] | None = None
     """What is different in the workspace; None while nobody looked."""
+    marks: SkillMarks = field(default_factory=SkillMarks)
+    """How the door tells that the model was shown the skill."""
     game: EpisodeDoor | None = None
     """The episode, while it is open."""
     episode: EpisodeStatus | None = None
@@ -183,7 +185,9 @@ class CliHarness(ABC):
             return Outcome.CLI_PROTOCOL, f"honed could not read the run ({type(error).__name__}): please report it"
 
     async def _behind_door(self, record: _Record, laid: Laid) -> Verdict:
-        door = await self._gateway.open(record.assignment.attempt_id, self._policy(record.assignment))
+        record.marks = await asyncio.to_thread(_marks, record.assignment)
+        policy = replace(self._policy(record.assignment), marks=record.marks.texts)
+        door = await self._gateway.open(record.assignment.attempt_id, policy)
         try:
             verdict = await self._in_box(record, laid, door)
         finally:
@@ -261,7 +265,14 @@ class CliHarness(ABC):
         assignment, skill = record.assignment, record.assignment.skill
         probe = None if skill is None else SkillProbe(skill.name, skill.text)
         trace = await asyncio.to_thread(self.read, ended.stdout, out, probe)
-        record.trace = replace(trace, turns=trace.turns or record.tally.usage.requests)
+        marks, seen = record.marks, record.tally.seen
+        # What the door saw go by is sure; the session files lay where the agent could delete or change them.
+        record.trace = replace(
+            trace,
+            turns=trace.turns or record.tally.usage.requests,
+            skill_listed=True if marks.listed in seen else trace.skill_listed,
+            skill_opened=trace.skill_opened or marks.body in seen,
+        )
         evidence = Evidence(
             ended=ended,
             trace=record.trace,
@@ -298,3 +309,10 @@ class CliHarness(ABC):
             engine=record.engine,
             episode=record.episode,
         )
+
+
+def _marks(assignment: Assignment) -> SkillMarks:
+    skill = assignment.skill
+    if skill is None:
+        return SkillMarks()
+    return SkillProbe(skill.name, told_skill(skill)).marks(assignment.prompt, assignment.files.values())

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LINE_CHARS = 8
+_TOLD_CHARS = 60
+"""Of a description that is looked for: CLIs cut long ones."""
+
+_TRIED_LINES = 20
+
+
+@dataclass(frozen=True)
+class SkillMarks:
+    """Texts by which a skill is known in a request; empty: none is sure enough."""
+
+    listed: str = ""
+    body: str = ""
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Those there are."""
+        return frozenset(filter(None, (self.listed, self.body)))
 
 
 @dataclass(frozen=True)
@@ -40,7 +58,33 @@ class SkillProbe:
         """Codex's list of skills, a developer message, has this one."""
         return re.search(rf"^- {re.escape(self.name)}:", instructions, re.MULTILINE) is not None
 
+    def marks(self, prompt: str, files: Iterable[bytes] = ()) -> SkillMarks:
+        """What a request holds once a CLI has told its model of the skill; never what the task says anyhow."""
+        task = [prompt.encode(), *files]
+        told = f"- {self.name}: {self._description()[:_TOLD_CHARS]}"
+        lines = sorted(self._body_lines() if self.text else (), key=_plain, reverse=True)[:_TRIED_LINES]
+        body = next((line for line in lines if not _within(line, task)), "")
+        return SkillMarks(listed="" if told.endswith(": ") or _within(told, task) else told, body=body)
+
+    def _description(self) -> str:
+        """Of one line; empty for one that YAML folds or quotes in ways that need a parser."""
+        found = re.search(r"^description:[ ]+(?![>|&*!'\"{\[])(\S.*)$", self._head(), re.MULTILINE)
+        return "" if found is None else found[1].strip()
+
+    def _head(self) -> str:
+        parts = re.split(r"^---[ \t]*$", self.text, maxsplit=2, flags=re.MULTILINE)
+        return parts[1] if len(parts) == 3 and not parts[0].strip() else ""
+
     def _body_lines(self) -> list[str]:
         parts = re.split(r"^---[ \t]*$", self.text, maxsplit=2, flags=re.MULTILINE)
         body = parts[2] if len(parts) == 3 else self.text
         return [line.strip() for line in body.splitlines() if len(line.strip()) >= _LINE_CHARS]
+
+
+def _plain(line: str) -> tuple[bool, int]:
+    """Long lines are sure; what a CLI fills in, or what is quoted in JSON, may not be sent as it is."""
+    return not set(line) & set('$`"\\'), len(line)
+
+
+def _within(text: str, task: Iterable[bytes]) -> bool:
+    return any(text.encode() in part for part in task)

@@ -9,6 +9,7 @@ and nothing is refused early.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -122,6 +123,13 @@ class Ledger:
     def succeeded(self) -> None:
         """Note that a request ended well."""
         self._tally = replace(self._tally, last_request_failed=False)
+
+    def look(self, payload: bytes) -> None:
+        """Note which marks a request, as `json.dumps` writes it, holds; each is looked for until it was seen."""
+        missing = self._policy.marks - self._tally.seen
+        found = frozenset(mark for mark in missing if json.dumps(mark)[1:-1].encode() in payload)
+        if found:
+            self._tally = replace(self._tally, seen=self._tally.seen | found)
 
     def _refuse_over_cap(self) -> None:
         caps, used = self._policy.caps, self._tally.usage

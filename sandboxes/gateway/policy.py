@@ -166,6 +166,8 @@ class DoorPolicy:
     price: Price | None = None
     provider_tools: frozenset[str] = frozenset()
     """Provider-side tool types that the task grants (`web_search`, …); a request with another one is refused."""
+    marks: frozenset[str] = frozenset()
+    """Texts to look for in what the model is sent: `Tally.seen` tells which went by."""
 
 
 @dataclass(frozen=True)
@@ -191,3 +193,5 @@ class Tally:
     """What the last of those tries failed with."""
     waiting_s: float = 0.0
     """How long the provider had sent nothing for a request that was still running; 0 where none was."""
+    seen: frozenset[str] = frozenset()
+    """Of `DoorPolicy.marks`: what some request that was answered held."""

@@ -70,6 +70,8 @@ class Relay:
         try:
             async with self._client.exchange(call, partial(self._retried, note)) as live:
                 answered = True
+                if not free:
+                    self._ledger.look(payload)
                 ticket.hear(live.told)
                 try:
                     return await self._pass_on(request, live, note, ticket)

@@ -78,6 +78,17 @@ async def test_discovered_lists_the_skill_and_opening_is_seen(bench: Bench) -> N
     assert (ignored.outcome, ignored.trace.skill_listed, ignored.trace.skill_opened) == (Outcome.COMPLETED, True, False)
 
 
+@pytest.mark.parametrize("activation", ["explicit", "discovered"])
+async def test_session_files_that_the_agent_deletes_take_nothing_back(bench: Bench, activation: Activation) -> None:
+    """The door saw the skill go by."""
+    async with Upstream(
+        [bench.kind.run("rm -rf /out/codex/sessions /out/claude/projects"), Step(text="3")]
+    ) as provider:
+        attempt = await bench.harness(provider).run(bench.assignment(activation=activation))
+    assert (attempt.outcome, attempt.trace.skill_listed) == (Outcome.COMPLETED, True), attempt.detail
+    assert attempt.trace.skill_opened is (activation == "explicit")
+
+
 async def test_without_a_skill(bench: Bench) -> None:
     async with Upstream([bench.kind.run("ls -A"), Step(text="none")]) as provider:
         attempt = await bench.harness(provider).run(bench.assignment(skill=None))

@@ -33,6 +33,29 @@ async def test_answers_and_counts_in_every_dialect(tmp_path: Path, dialect: str,
     assert (tally.failures, tally.refusals, tally.removed_tools, tally.last_request_failed) == ((), (), (), False)
 
 
+async def test_a_door_tells_which_marks_the_model_was_sent(tmp_path: Path) -> None:
+    marks = frozenset({"count “wc”\tlines", "never sent"})
+    async with (
+        Upstream([Step(), Step(status=500), Step()]) as provider,
+        opened(tmp_path, policy("chat", provider.base_url("openai"), marks=marks)) as sandbox,
+    ):
+        seen = []
+        for said in ("hi", "so: count “wc”\tlines, then", "hi"):
+            await sandbox.ask("chat", messages=[{"role": "user", "content": said}])
+            seen.append(sandbox.door.tally().seen)
+    assert seen == [frozenset(), {"count “wc”\tlines"}, {"count “wc”\tlines"}]
+
+
+async def test_what_no_model_answered_was_not_seen(tmp_path: Path) -> None:
+    async with Upstream([Step(status=400)]) as provider:
+        door = policy("chat", provider.base_url("openai"), marks=frozenset({"mark"}))
+        async with opened(tmp_path, door) as sandbox:
+            await sandbox.ask("chat", messages=[{"role": "user", "content": "mark"}])
+            tally = sandbox.door.tally()
+    assert tally.failures
+    assert tally.seen == frozenset()
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_the_real_key_replaces_the_dummy(tmp_path: Path, dialect: str) -> None:
     async with Upstream() as provider, opened(tmp_path, policy(dialect, provider.base_url(_of(dialect)))) as sandbox:

@@ -218,6 +218,30 @@ async def test_session_files_that_are_gone_leave_what_stdout_tells(kind: type[Cl
     assert attempt.trace.turns == 2 == USED.usage.requests
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("activation", ["explicit", "discovered"])
+async def test_an_agent_that_deletes_its_session_files_takes_no_attempt_back(
+    kind: type[CliHarness], activation: Any, tmp_path: Path
+) -> None:
+    """The door saw the skill go by: that lies where no agent can reach it."""
+    folder, name, _ = GOLDEN[kind]
+    stdout = case(folder, name).stdout
+    shown = OPENED.decode() if activation == "explicit" else "- answer-writer: Use."
+    tally = replace(USED, seen=frozenset({shown}))
+    harness, _, gateway = faked(kind, tmp_path, lambda box, command: FakeAnswer(stdout), tally=tally)
+    attempt = await harness.run(assignment(tmp_path, activation=activation))
+    assert attempt.outcome is Outcome.COMPLETED, attempt.detail
+    assert gateway.doors[0].policy.marks == {OPENED.decode(), "- answer-writer: Use."}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_list_with_the_skill_is_no_skill_that_was_handed_over(kind: type[CliHarness], tmp_path: Path) -> None:
+    unlisted = "rollout_unlisted" if kind is CodexHarness else "session_unlisted"
+    tally = replace(USED, seen=frozenset({"- answer-writer: Use."}))
+    harness, _, _ = faked(kind, tmp_path, plays(kind, unlisted), tally=tally)
+    assert (await harness.run(assignment(tmp_path, activation="explicit"))).outcome is Outcome.SKILL_NOT_VISIBLE
+
+
 async def test_links_left_in_the_out_room_are_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "secret.jsonl"
     secret.write_bytes(next(iter(case(CODEX, "rollout_explicit").out.values())))

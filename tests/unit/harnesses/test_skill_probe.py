@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harnesses.traces.skill_probe import SkillProbe
+from harnesses.traces.skill_probe import SkillMarks, SkillProbe
 
 TEXT = "---\nname: totals\ndescription: Sums things up nicely.\n---\n\n# Totals\nAdd the column with care.\nok\n"
 PROBE = SkillProbe("totals", TEXT)
@@ -69,3 +69,29 @@ def test_listing_is_by_the_whole_name() -> None:
     assert not PROBE.listed_in(listing)
     assert PROBE.listed_in(listing + "- totals: Sums things up (file: r0/totals/SKILL.md)\n")
     assert not SkillProbe("t.tals").listed_in("- totals: x")
+
+
+def test_marks_are_the_line_of_a_list_and_the_longest_plain_line_of_the_body() -> None:
+    assert PROBE.marks("Add.") == SkillMarks("- totals: Sums things up nicely.", "Add the column with care.")
+    quoted = SkillProbe("totals", TEXT + 'Print "$total" with echo, and nothing else whatsoever.\n')
+    assert quoted.marks("Add.").body == "Add the column with care.", "a CLI may fill in or quote the longer one"
+    long = SkillProbe("totals", TEXT.replace("nicely.", "nicely. " * 40))
+    assert long.marks("").listed.startswith("- totals: Sums things up nicely. nicely.")
+    assert len(long.marks("").listed) < 80, "CLIs cut long descriptions"
+
+
+def test_what_the_task_says_itself_marks_nothing() -> None:
+    assert PROBE.marks("Add the column with care. Thanks!").body == "# Totals"
+    assert PROBE.marks("", [b"\xff", b"* Add the column with care.\n"]).body == "# Totals"
+    assert PROBE.marks("- totals: Sums things up nicely.").listed == ""
+
+
+@pytest.mark.parametrize(
+    "description", ["", "description: >\n  Sums.\n", 'description: "Sums: up"\n', "description: |\n"]
+)
+def test_a_description_that_takes_yaml_to_read_marks_nothing(description: str) -> None:
+    assert SkillProbe("totals", f"---\nname: totals\n{description}---\n\nok\n").marks("") == SkillMarks()
+
+
+def test_a_skill_without_a_text_has_no_marks() -> None:
+    assert SkillProbe("totals").marks("").texts == frozenset()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from daemon.control.client import Line
 
 _NEWEST = 50
-_KINDS = {"broken": "bold red", "rejected-by-person": "red", "step": "green", "paused": "yellow", "circuit": "yellow"}
+_KINDS = {"broken": "bold red", "rejected-by-person": "red", "step": "green", "paused": "yellow"}
 
 
 def register(app: typer.Typer) -> None:

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(job: JobNumber, *, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
-    """Explain why a job of the daemon was chosen, or what it waits for, and how all skills were weighed.
+    """Explain why a job of the daemon was chosen, or what it waits for, and how all skills are weighed now.
 
     Example: honed explain 7
     """
@@ -46,6 +46,8 @@ def _render(console: Console, found: Explanation) -> None:
     job, now = found.job, time.time()
     console.print(job_line(job))
     console.print(Text(plain(found.why)))
+    if job.chosen and job.chosen != found.why:
+        console.print(Text(f"chosen for: {plain(job.chosen)}"))
     times = [("queued", job.created), ("begun", job.started), ("ended", job.ended)]
     console.print(", ".join(f"{name} {clock(when, now)}" for name, when in times if when is not None))
     if job.run_id:
@@ -53,7 +55,7 @@ def _render(console: Console, found: Explanation) -> None:
     if not found.weighed:
         return
     console.print()
-    console.print("how the skills were weighed, best first:")
+    console.print("how the skills are weighed now, best first:")
     for one in found.weighed:
         value = f"{one.value:.3f}" if one.eligible else "not eligible"
         console.print(Text.assemble("  ", (plain(one.project), "bold"), f"  {value}"))

@@ -32,7 +32,7 @@ SOON_S = 900.0
 """A job that begins again so soon is waited for."""
 BACK_S = 60.0
 """So long a daemon that has gone is looked for: its supervisor starts it again."""
-_LOUD = frozenset({"broken", "circuit", "paused"})
+_LOUD = frozenset({"broken", "paused"})
 _TOLD = _LOUD | {"published", "resumed", "config"}
 
 

@@ -101,7 +101,8 @@ def _project(one: ProjectStatus, now: float) -> Iterator[Line]:
     if one.queued:
         jobs = listed([f"job {job.number} ({caused(job.cause)})" for job in one.queued], most=2)
         yield _indented(Text(f"queued: {jobs}", style="cyan"))
-    if one.last is not None and one.progress is None:
+    told = one.last is not None and bool(one.last.reason) and one.last.reason in one.why
+    if one.last is not None and one.progress is None and not told:
         yield _indented(Text(f"last: {_ended(one.last, now)}", style="dim"))
 
 

@@ -7,7 +7,6 @@ Invariant: what cannot be done is said and stops nothing else; doing it again do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,15 +55,14 @@ async def keep_house(
     now: float,
     *,
     journal: Journal,
-    live: Set[str] = frozenset(),
     alone: bool = False,
     dry: bool = False,
 ) -> Report:
-    """Compress, remove, tidy. `now` is Unix time; `live`: attempts under way in this process.
+    """Compress, remove, tidy. `now` is Unix time. What is under way is spared, for the journal names it.
 
     `alone`: nothing is under way at all, so that copies out of tasks' images may go, too. `dry`: only tell.
     """
-    house = _House(state, retention, now, journal, live, alone=alone, dry=dry)
+    house = _House(state, retention, now, journal, alone=alone, dry=dry)
     await house.scratch()
     await house.attempts()
     if not dry:
@@ -82,7 +80,6 @@ class _House:
     retention: RetentionSection
     now: float
     journal: Journal
-    live: Set[str]
     alone: bool
     dry: bool
     report: Report = field(default_factory=Report)
@@ -114,10 +111,10 @@ class _House:
             self.report.attempts_after = sum(one.size for one in kept)
             if number == 0:
                 self.report.attempts_before = self.report.attempts_after
-            if not plan(kept, self.retention, self.now, live=self.live | failed):
+            if not plan(kept, self.retention, self.now, spared=failed):
                 return
             wanted = await wanted_attempts(self.journal) if wanted is None else wanted
-            for action in plan(kept, self.retention, self.now, live=self.live | failed, wanted=wanted)[:_BATCH]:
+            for action in plan(kept, self.retention, self.now, spared=failed, wanted=wanted)[:_BATCH]:
                 failed |= await self._do(action)
             if self.dry:
                 return  # what compressing would save is not known

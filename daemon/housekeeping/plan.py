@@ -1,7 +1,7 @@
 """Which attempts' folders to compress and which to remove: a pure function, asked again until nothing is left to do.
 
-Invariants: what runs is never touched; what may still be wanted (an attempt that waits for its score, the undecided
-step of an open run) only goes by age; the newest stay whatever the clock says; older ones go before newer ones.
+Invariants: what may still be wanted (an attempt that runs or waits for its score, the undecided step of an open run)
+only goes by age; what is spared is not touched; the newest stay whatever the clock says; older ones go before newer.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def plan(
     retention: RetentionSection,
     now: float,
     *,
-    live: Set[str] = frozenset(),
+    spared: Set[str] = frozenset(),
     wanted: Set[str] = frozenset(),
 ) -> tuple[Pack | Prune, ...]:
-    """What to do now, oldest first; empty: nothing. `live` run in this process, `wanted` may be needed yet."""
+    """What to do now, oldest first; empty: nothing. `spared`: not to be touched; `wanted`: may be needed yet."""
     old_first = sorted(kept, key=lambda one: (one.touched, one.attempt_id))
     aged = [one for one in old_first[:-NEWEST] if _age(one, now) > retention.attempts_days * 86_400]
-    pruned = {one.attempt_id for one in aged if one.attempt_id not in live}
-    free = [one for one in old_first if one.attempt_id not in live | wanted and one.attempt_id not in pruned]
+    pruned = {one.attempt_id for one in aged if one.attempt_id not in spared}
+    free = [one for one in old_first if one.attempt_id not in spared | wanted and one.attempt_id not in pruned]
     done: list[Pack | Prune] = [Prune(one.attempt_id, "age") for one in aged if one.attempt_id in pruned]
     size = sum(one.size for one in old_first if one.attempt_id not in pruned)
     over = size - retention.attempts_mb * MIB

@@ -49,7 +49,7 @@ def read_quiet(text: str) -> Quiet:
     if span is None:
         return Quiet(days, 0, 1440)
     start, end = (int(span[n]) * 60 + int(span[n + 1]) for n in (1, 3))
-    if start == end or end > 1440:
+    if start == end or start >= 1440 or end > 1440:
         raise ValueError(_QUIET)
     return Quiet(days, start, end)
 

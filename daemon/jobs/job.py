@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 CauseKind = Literal[
-    "new", "tasks", "skill", "taken-back", "request", "config", "inbox", "schedule", "more", "asked", "retry"
+    "new", "tasks", "skill", "taken-back", "request", "config", "inbox", "schedule", "more", "asked", "retry", "restart"
 ]
 """Why a run: a skill the daemon did not know; new or changed tasks; a person's change of the skill; an edit that a
 person took back; a request merged or closed; a changed configuration; a pattern in people's sessions; the schedule; the
-run before accepted something; `honed train`; `honed retry`."""
+run before accepted something; `honed train`; `honed retry`; a start of the daemon after a job that failed."""
 
 BY_PEOPLE: frozenset[CauseKind] = frozenset({"tasks", "skill", "taken-back", "request", "config", "asked", "retry"})
 """Acts of people: they end a cool-down at once."""
@@ -63,3 +63,5 @@ class Job:
     """Selection score of the skill afterwards."""
     tasks: int = 0
     """Selection tasks with a valid score, which `score` rests on."""
+    chosen: str = ""
+    """Why it was chosen when it was last begun; empty: it never was."""

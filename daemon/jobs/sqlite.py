@@ -50,12 +50,14 @@ CREATE TABLE pauses (
 ) STRICT;
 """
 
-JOBS = Schema("job store", 0x686F6E64, (_FIRST,), "honed daemon")
+_SECOND = "ALTER TABLE jobs ADD COLUMN chosen TEXT NOT NULL DEFAULT ''"
+
+JOBS = Schema("job store", 0x686F6E64, (_FIRST, _SECOND), "honed daemon")
 """`hond` in ASCII."""
 
 _COLUMNS = (
     "number, project, cause, cause_key, detail, state, created, not_before, started, ended, run_id, reason, tries, "
-    "accepted, score, tasks"
+    "accepted, score, tasks, chosen"
 )
 
 
@@ -86,12 +88,12 @@ class SqliteStore:
         """As the seam says."""
         values = (
             *(job.state, job.not_before, job.started, job.ended, job.run_id, job.reason, job.tries),
-            *(job.accepted, job.score, job.tasks, job.number),
+            *(job.accepted, job.score, job.tasks, job.chosen, job.number),
         )
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE jobs SET state = ?, not_before = ?, started = ?, ended = ?, run_id = ?, reason = ?, tries = ?, "
-                "accepted = ?, score = ?, tasks = ? WHERE number = ?",
+                "accepted = ?, score = ?, tasks = ?, chosen = ? WHERE number = ?",
                 values,
             )
         )

@@ -12,7 +12,7 @@ from daemon.service.desk import ProjectState
 
 DAY_S = 86_400.0
 LONGEST_COOLDOWN_S = 7 * DAY_S
-_BEFORE_COOLDOWN: frozenset[CauseKind] = BY_PEOPLE | {"schedule", "new"}
+_BEFORE_COOLDOWN: frozenset[CauseKind] = BY_PEOPLE | {"schedule", "new", "restart"}
 _AT_ANY_HOUR: frozenset[CauseKind] = frozenset({"asked", "retry"})
 
 

@@ -20,7 +20,7 @@ _RECENT_RUNS = 5
 def weigh(one: Standing, now: float, eligible: bool) -> Weighed:
     """The value of a run now, and its factors in words."""
     results = one.results
-    scored = [job for job in results if job.score is not None]
+    scored = [job for job in one.jobs if job.score is not None]
     if scored:
         score, n = scored[-1].score or 0.0, max(1, scored[-1].tasks)
         noise = math.sqrt(max(score * (1 - score), 0.25 / n) / n)

@@ -16,6 +16,7 @@ WORDS: dict[CauseKind, str] = {
     "more": "the last run accepted something",
     "asked": "somebody asked for it",
     "retry": "somebody asked for it again",
+    "restart": "the daemon started again after a failure",
 }
 
 

@@ -49,6 +49,8 @@ class Circuits:
         return tuple(circuit for _, circuit in sorted(self._by_name.items()))
 
     def _circuit(self, section: ModelSection) -> Circuit:
-        host = urlsplit(section.base_url or "").hostname or "its public address"
+        parts = urlsplit(section.base_url or "")
+        port = f":{parts.port}" if parts.port else ""
+        host = f"{parts.hostname}{port}" if parts.hostname else "its public address"
         name = f"{section.provider} at {host}, {section.model} (key {key_name(section)})"
         return self._by_name.setdefault(name, Circuit(name))

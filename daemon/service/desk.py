@@ -136,7 +136,7 @@ class Explanation:
     job: Job
     why: str
     weighed: tuple[Weighed, ...]
-    """All projects as they were weighed when it was last decided on, best first."""
+    """All projects as they are weighed now, best first."""
 
 
 class Desk(Protocol):

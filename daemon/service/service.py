@@ -273,7 +273,7 @@ class Service:
             if job is not None and job.state == "failed":
                 await self.looker.queue(
                     project.name,
-                    Cause("retry", f"start {job.number}", f"the daemon started again, and job {job.number} had failed"),
+                    Cause("restart", f"job {job.number}", f"the daemon started again, and job {job.number} had failed"),
                 )
 
     def _observers(self, project: str, job: int) -> tuple[Any, ...]:

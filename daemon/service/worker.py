@@ -187,7 +187,8 @@ class Worker:
             if not await self._still_waits(job):
                 del self.running[job.project]
                 return
-            job = run.job = replace(job, state="running", started=self.clock(), tries=job.tries + 1, reason=why)
+            begun: dict[str, Any] = {"started": self.clock(), "tries": job.tries + 1, "reason": why, "chosen": why}
+            job = run.job = replace(job, state="running", **begun)
             await self.store.save(job)
         except BaseException:
             del self.running[job.project]

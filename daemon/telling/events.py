@@ -6,10 +6,9 @@ Events hold metadata alone: no text of agents, tasks or models beyond one redact
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -29,7 +28,6 @@ EventKind = Literal[
     "paused",
     "resumed",
     "config",  # refused, taken over
-    "circuit",  # opened, closed
     "broken",  # something of ours needs a person
     "house",  # housekeeping, disk
 ]
@@ -65,7 +63,6 @@ class Bus:
         self._listeners: list[Listener] = []
         self._clock = clock
         self._count = 0
-        self._news = asyncio.Event()
 
     def publish(
         self, kind: EventKind, what: str, *, project: str = "", job: int | None = None, **data: Any
@@ -79,11 +76,10 @@ class Bus:
                 listener(event)
             except Exception:
                 log.exception("a listener to events failed", kind=kind, listener=repr(listener))
-        self._news.set()
         return event
 
     @contextmanager
-    def listening(self, listener: Listener) -> Any:
+    def listening(self, listener: Listener) -> Iterator[None]:
         """Call `listener` (quick, in the event loop) with each event from now on."""
         self._listeners.append(listener)
         try:
@@ -99,14 +95,3 @@ class Bus:
     def newest(self) -> int:
         """Number of the newest event; 0 before the first."""
         return self._count
-
-    async def follow(self, after: int) -> AsyncIterator[DaemonEvent]:
-        """Every event with a higher number, as it comes; ends only when it is closed."""
-        while True:
-            for event in self.since(after):
-                after = event.number
-                yield event
-            if self._count > after:
-                continue
-            self._news.clear()
-            await self._news.wait()

@@ -73,6 +73,17 @@ def test_status_tells_everything_that_matters(daemon: Beside, toml: Path, capsys
     assert "  paused: a release" in lines
 
 
+def test_status_says_a_failure_once(daemon: Beside, toml: Path, capsys: Any) -> None:
+    failed = a_job(6, state="failed", ended=990.0, reason="tasks.jsonl:3: no prompt")
+    done = replace(failed, state="done", reason="all steps done")
+    daemon.desk.shown = a_status(
+        a_project("greeting", why="job 6 failed: tasks.jsonl:3: no prompt", last=failed), a_project("pdf", last=done)
+    )
+    said = verb("status", toml, capsys).out
+    assert said.count("tasks.jsonl:3: no prompt") == 1
+    assert "all steps done" in said
+
+
 def test_status_as_json_is_the_desk_s_own(daemon: Beside, toml: Path, capsys: Any) -> None:
     said = verb("status --json", toml, capsys)
     assert said.out.count("\n") == 1
@@ -195,6 +206,9 @@ def test_explain(daemon: Beside, toml: Path, capsys: Any) -> None:
     said = verb("explain 7", toml, capsys)
     assert said.out.splitlines()[:2] == ["job 7 of pdf-forms: running (a person changed it)", "it is the only one"]
     assert "run r7: see `honed show r7`" in said.out
+    assert "chosen for" not in said.out
+    daemon.desk.queue = tuple(replace(job, chosen="it has the highest expected gain") for job in daemon.desk.queue)
+    assert "chosen for: it has the highest expected gain" in verb("explain 7", toml, capsys).out
     assert verb("explain 7 --json", toml, capsys).result["explanation"]["job"]["number"] == 7
 
 

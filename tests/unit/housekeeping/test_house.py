@@ -124,17 +124,17 @@ async def test_what_may_still_be_wanted_is_spared(tmp_path: Path) -> None:
     assert await wanted_attempts(journal) == {"a3", "a4"}
     for number in (1, 2, 3, 4):
         left(tmp_path, f"a{number}", days=2)
-    report = await keep_house(tmp_path, RULES, NOW, journal=journal, live=frozenset({"a2"}))
-    assert report.packed == ["a1"]
+    report = await keep_house(tmp_path, RULES, NOW, journal=journal)
+    assert report.packed == ["a1", "a2"]
     await journal.end_run("r-1", "done")
     assert await wanted_attempts(journal) == {"a4"}
 
 
-async def test_what_waits_for_its_score_goes_by_age_alone_and_what_runs_never(tmp_path: Path) -> None:
+async def test_what_waits_for_its_score_goes_by_age_alone(tmp_path: Path) -> None:
     journal = await journal_of_an_open_run()
-    for name in ("a4", "live", *(f"z{n:02}" for n in range(20))):
+    for name in ("a4", *(f"z{n:02}" for n in range(20))):
         left(tmp_path, name, days=99 if name[0] != "z" else 0)
-    report = await keep_house(tmp_path, RULES, NOW, journal=journal, live=frozenset({"live"}))
+    report = await keep_house(tmp_path, RULES, NOW, journal=journal)
     assert report.pruned == {"a4": "age"}
 
 

@@ -81,7 +81,7 @@ def test_whatever_is_there_it_comes_to_an_end_within_its_bounds(
 ) -> None:
     world = {one.attempt_id: one for one in found}
     rounds = 0
-    while todo := plan(world.values(), RULES, NOW, live=live, wanted=wanted):
+    while todo := plan(world.values(), RULES, NOW, spared=live, wanted=wanted):
         rounds += 1
         assert rounds <= 3
         for action in todo:

@@ -68,6 +68,7 @@ def test_a_failed_job_says_why_nothing_happens() -> None:
 def test_quiet_hours_hold_everything_but_what_somebody_asks_for() -> None:
     rules = Rules(quiet=(read_quiet("mon-sun"),))
     assert seat(Standing("pdf", (job(1, "skill"),)), rules)[0] == "waiting"
+    assert seat(Standing("pdf", (job(1, "restart"),)), rules)[0] == "waiting", "nobody asks by starting a machine"
     assert seat(Standing("pdf", (job(1, "asked"),)), rules)[0] == "queued"
     assert seat(Standing("pdf", (job(1, "skill"), job(2, "retry"))), rules)[0] == "queued"
 
@@ -174,6 +175,9 @@ def test_a_persons_act_names_the_run_and_the_choice_says_why() -> None:
     reasons = {one.project: one.reasons for one in choice.weighed}
     assert reasons["pdf"][0] == "never scored yet"
     assert len(reasons["pdf"]) == 5
+    failed = Standing("pdf", (job(1, state="failed", score=0.25, tasks=4, accepted=0), job(2)))
+    scored = choose([failed], RULES, NOW).weighed[0]
+    assert scored.reasons[0] == "headroom 0.75, noise 0.22 (4 selection tasks)", "a run that failed has scored it, too"
 
 
 def test_the_order_of_what_is_given_changes_nothing() -> None:

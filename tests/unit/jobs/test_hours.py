@@ -61,7 +61,19 @@ def test_a_night_of_changing_clocks_is_no_trouble() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "9-18", "mon", "mon-fri 09:00", "mun 09:00-10:00", "09:00-09:00", "09:00-24:30", "mon tue 09:00-10:00"]
+    "text",
+    [
+        "",
+        "9-18",
+        "mon",
+        "mon-fri 09:00",
+        "mun 09:00-10:00",
+        "09:00-09:00",
+        "09:00-24:30",
+        "24:00-06:00",
+        "24:30-06:00",
+        "mon tue 09:00-10:00",
+    ],
 )
 def test_what_is_no_hours_is_refused_in_words(text: str) -> None:
     if text == "mon":

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from daemon.jobs.job import Cause
+from daemon.jobs.job import Cause, Job
 from daemon.jobs.memory import MemoryStore
-from daemon.jobs.sqlite import FILE, SqliteStore
+from daemon.jobs.sqlite import FILE, JOBS, SqliteStore
 from daemon.jobs.store import JobStore, Pause
+from daemon.journal.database import Database
 from daemon.journal.journal import JournalError
+from daemon.journal.schema import Schema
 from daemon.service.told_store import ToldStore
 from daemon.service.troubles import Troubles
 from daemon.telling.events import Bus
@@ -57,6 +59,7 @@ async def test_a_job_is_read_back_as_it_was_saved(store: JobStore) -> None:
         accepted=3,
         score=0.75,
         tasks=24,
+        chosen="highest expected gain",
     )
     await store.save(done)
     assert await store.job(job.number) == done
@@ -120,6 +123,21 @@ async def test_everything_outlives_the_process(tmp_path: Path) -> None:
     assert await second.add("pdf", Cause("new", "pdf"), 3.0) is None
     for one in (first, second):
         await one.close()
+
+
+async def test_a_store_of_the_first_version_is_renewed_with_its_jobs(tmp_path: Path) -> None:
+    first = Schema(JOBS.what, JOBS.application_id, JOBS.migrations[:1], JOBS.made_by)
+    old = Database(tmp_path / FILE, schema=first)
+    await old.write(
+        lambda connection: connection.execute(
+            "INSERT INTO jobs VALUES "
+            "(7, 'pdf', 'skill', 'abc', '', 'queued', 1, 0, NULL, NULL, '', '', 0, NULL, NULL, 0)"
+        )
+    )
+    await old.close()
+    renewed = SqliteStore(tmp_path / FILE)
+    assert await renewed.jobs() == (Job(7, "pdf", Cause("skill", "abc"), "queued", 1.0),)
+    await renewed.close()
 
 
 async def test_a_reader_writes_nothing_and_says_what_makes_the_file(tmp_path: Path) -> None:

@@ -165,6 +165,8 @@ async def test_a_job_runs_to_its_end_and_its_project_is_looked_at_again(tmp_path
         await house.settled()
     (job,) = await house.store.jobs()
     assert (job.state, job.run_id, job.accepted, job.score, job.tries) == ("done", "r-1", 0, 0.5, 1)
+    assert job.chosen == "a person changed the skill: an act of a person comes first (value 0.250)"
+    assert (await house.desk.explain(1)).why == "all steps done"
     assert job.started is not None
     assert job.ended is not None
     assert house.looked == ["pdf"]

@@ -1,20 +1,31 @@
 """From an ended attempt to its record: a score where there is one to give, else a named failure.
 
-A verifier that fails is tried again on the same result; the agent is never run again for it.
+A verifier that fails is tried again on the same result; the agent is never run again for it. A test script that fails
+on what the agent left, and not on the files that the agent was given, is a failed check: no agent takes an attempt
+back by leaving what makes the script hang, or write no reward.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 
+import structlog
+
 from daemon.journal.records import AttemptKey, AttemptRecord
 from daemon.redaction import redact, redact_value
-from daemon.tasks.scorers.scorer import JudgedScore, Result, VerifierError
+from daemon.tasks.scorers.scorer import JudgedScore, Result, UndecidedError, VerifierError
 from daemon.tasks.task import Score, Task
 from harnesses.harness import Attempt
 from harnesses.outcome import POLICIES, Outcome
 from sandboxes.gateway.policy import Usage
+from sandboxes.sandbox import Collected
+
+log = structlog.get_logger(__name__)
+PATIENCE = 3
+"""Times its own time that a script has, before what the agent left is to blame: the machine may only be busy."""
+UNCHECKED = "the checks come to no end, or to no result, on what the agent left"
 
 Verifier = Callable[[Task, Result], Awaitable[Score]]
 """Scores a result; raises only `VerifierError`. The real one is `score_task` of the scorer registry."""
@@ -76,7 +87,7 @@ class Judge:
             return replace(record, outcome=Outcome.SKILL_NOT_VISIBLE, detail="the agent was not told of the skill")
         used = Usage(**record.usage)
         try:
-            score, judging = await self._score(task, result)
+            score, judging = await self._decided(task, result)
         except VerifierError as error:
             usage = asdict(used + error.usage)
             return replace(record, outcome=Outcome.VERIFIER_FAILED, detail=" ".join(str(error).split()), usage=usage)
@@ -89,6 +100,34 @@ class Judge:
             usage=asdict(used + judging),
         )
 
+    async def _decided(self, task: Task, result: Result) -> tuple[Score, Usage]:
+        """As `_score`, of a script that fails only on what the agent left, too."""
+        try:
+            return await self._score(task, result)
+        except UndecidedError as error:
+            if not await self._works(task):
+                raise
+            return await self._once_more(task, result), error.usage
+
+    async def _works(self, task: Task) -> bool:
+        """The control: whether the script comes to a score, whichever, on the files that the agent was given."""
+        try:
+            files = await asyncio.to_thread(task.file_bytes)
+            await self._verifier(task, Result(workspace=Collected(files)))
+        except (VerifierError, OSError) as error:
+            log.warning("verifier_fails_on_untouched_files", task=task.id, error=str(error))
+            return False
+        return True
+
+    async def _once_more(self, task: Task, result: Result) -> Score:
+        """The last try, with more time."""
+        patient = replace(task, verifier_timeout_s=task.verifier_timeout_s * PATIENCE)
+        try:
+            return await self._verifier(patient, result)
+        except UndecidedError as error:
+            log.info("verifier_fails_on_what_was_left", task=task.id)
+            return Score(value=0.0, hard=False, feedback=UNCHECKED, detail={"verifier": str(error)})
+
     async def _score(self, task: Task, result: Result) -> tuple[Score, Usage]:
         """The score, and what judge models used for it: in vain, too."""
         number, used = 1, Usage()
@@ -98,7 +137,8 @@ class Judge:
             except VerifierError as error:
                 used += error.usage
                 if number >= self._tries:
-                    raise VerifierError(str(error), used) from error
+                    kind = UndecidedError if isinstance(error, UndecidedError) else VerifierError
+                    raise kind(str(error), used) from error
             else:
                 return score, used + (score.usage if isinstance(score, JudgedScore) else Usage())
             await self._wait(number)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from daemon.tasks.scorers.patterns import all_matches
 from daemon.tasks.scorers.regex import Pattern
-from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, UndecidedError, VerifierError
 from daemon.tasks.scorers.script import EnvironmentName
 from daemon.tasks.scorers.verifier_box import VerifierBox, open_verifier_box, sandbox_of, tail
 from daemon.tasks.task import Score, Task
@@ -88,7 +88,7 @@ async def _outcome(check: CommandCheck, verifier: VerifierBox, left_s: float) ->
         ended = await verifier.run(*argv, deadline_s=min(check.timeout_s, left_s))
     if left_s <= 0 or (ended.ending is Ending.DEADLINE and left_s < check.timeout_s):
         msg = "the command checks took too long together: raise verifier_timeout_s"
-        raise VerifierError(msg)
+        raise UndecidedError(msg)
     if ended.ending is Ending.DEADLINE:
         return "ran out of time", ended
     if ended.ending in _NOT_ITS_OWN:

@@ -29,6 +29,10 @@ class VerifierError(Exception):
         """What a judge model used all the same."""
 
 
+class UndecidedError(VerifierError):
+    """A script ran and came to no score. That may be the doing of what it ran on: `rollouts.scoring` finds out."""
+
+
 @dataclass(frozen=True)
 class JudgedScore(Score):
     """A score that a model was asked for."""

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from daemon.tasks.scorers.reward import failed_checks, read_reward
-from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, VerifierError
+from daemon.tasks.scorers.scorer import Context, Options, Result, Scorer, ScorerKind, UndecidedError, VerifierError
 from daemon.tasks.scorers.verifier_box import open_verifier_box, sandbox_of, tail
 from daemon.tasks.task import Score, Task
 from sandboxes.sandbox import Collected, Ended, Ending
@@ -63,12 +63,12 @@ class ScriptScorer:
     def _score(self, task: Task, ended: Ended, out: Collected, tails: Mapping[str, str]) -> Score:
         if ended.ending is not Ending.EXITED:
             msg = f"task {task.id}: the test script ended by {ended.ending.value} {ended.detail}".rstrip()
-            raise VerifierError(msg)
+            raise (UndecidedError if _may_be_the_files(ended) else VerifierError)(msg)
         try:
             reward = read_reward(out)
         except VerifierError as error:
             msg = f"task {task.id}: {error} (exit code {ended.exit_code}; stderr ends: {tails['stderr'][-300:]!r})"
-            raise VerifierError(msg) from error
+            raise UndecidedError(msg) from error
         hard = reward.value >= self._options.pass_at
         return Score(
             value=reward.value,
@@ -88,6 +88,13 @@ class ScriptScorer:
         if name is not None and out.files.get(name):
             return out.files[name].decode("utf-8", "replace").strip()[:FEEDBACK_CHARS]
         return failed_checks(out) or "the task's checks did not all pass"
+
+
+def _may_be_the_files(ended: Ended) -> bool:
+    """Whether what the script ran on can have ended it: no engine that lost the box, and no host in need."""
+    if ended.ending is Ending.OUT_OF_MEMORY:
+        return ended.host_roomy
+    return ended.ending in (Ending.DEADLINE, Ending.OVER_DISK)
 
 
 def _tails(ended: Ended) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import typer
@@ -26,6 +27,8 @@ def daemon(config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None
     Example: honed daemon --config honed.toml
     """
     output = Output(as_json=as_json)
+    # Until the daemon hears it, all is read anyway; a handler, as what is ignored would be so in every child, too.
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     run(output, lambda: _serve(output, config), signals=False)
 
 

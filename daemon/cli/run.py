@@ -65,6 +65,8 @@ def run(output: Output, work: Callable[[], Coroutine[Any, Any, int | None]], *, 
 
 def _told(output: Output, error: Exception) -> int:
     """Say in one line what went wrong; returns the exit code."""
+    while isinstance(error, ExceptionGroup):  # what stopped the others says why
+        error = next((one for one in error.exceptions if kind_of(one)), error.exceptions[0])
     if kind := kind_of(error):
         full = code_of(kind) not in {STOPPED, SPENT} and no_room(error)  # a run that stopped says itself why
         output.error(kind, f"{error}: {REMEDY}" if full and "free some space" not in str(error) else str(error))

@@ -23,6 +23,8 @@ log = structlog.get_logger(__name__)
 
 PATH_CHARS = 4096
 WORD_CHARS = 500
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What no file name holds, and halves of a character, which JSON can say and UTF-8 cannot."""
 JOBS = 1_000
 """Most jobs in one answer."""
 
@@ -47,7 +49,7 @@ class Asked:
     def text(self, name: str, most: int, *, needed: bool = False) -> str:
         """A text of the body; raises `BadRequest`."""
         value = self.body.get(name, "")
-        if not isinstance(value, str) or len(value) > most or "\0" in value or (needed and not value):
+        if not isinstance(value, str) or len(value) > most or _NO_TEXT.search(value) or (needed and not value):
             raise BadRequest("bad-request", f"`{name}` must be a text of at most {most} characters")
         return value
 

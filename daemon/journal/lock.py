@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -56,7 +56,9 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
         pid_file.write_text(f"{os.getpid()}\n", encoding="ascii")
         yield
     finally:
-        pid_file.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder may be gone, or another's by now
+            if _holder(pid_file) == os.getpid():
+                pid_file.unlink()
         lock.release()
 
 

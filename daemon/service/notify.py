@@ -15,6 +15,9 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+_LONGEST_S = 1e9
+"""What a supervisor is asked for at most."""
+
 
 @dataclass(frozen=True)
 class Supervisor:
@@ -57,7 +60,7 @@ class Supervisor:
 
     def stopping(self, status: str, grace_s: float) -> None:
         """It ends; the supervisor shall wait at least so long."""
-        self.tell("STOPPING=1", f"STATUS={status}", f"EXTEND_TIMEOUT_USEC={int((grace_s + 30) * 1e6)}")
+        self.tell("STOPPING=1", f"STATUS={status}", f"EXTEND_TIMEOUT_USEC={int((min(grace_s, _LONGEST_S) + 30) * 1e6)}")
 
     def alive(self) -> None:
         """It turns."""

@@ -33,6 +33,7 @@ from daemon.service.board import Board
 from daemon.service.circuits import Circuits
 from daemon.service.day import SharedDay
 from daemon.service.front import FrontDesk
+from daemon.service.grip import Grip
 from daemon.service.looker import Looker
 from daemon.service.notify import Supervisor
 from daemon.service.project import Project
@@ -51,6 +52,8 @@ from daemon.telling.telling import Telling
 log = structlog.get_logger(__name__)
 
 _BEAT_S = 2.0
+_GRIP_S = 3.0
+_LOCK = "daemon"
 _SIGNPOST = "signpost"
 _NAMES = ":names"
 _SCHEDULE = ":schedule"
@@ -68,11 +71,15 @@ class Service:
         self.bus = Bus()
         self.troubles = Troubles(self.bus)
         self.circuits = Circuits()
+        self.away = ""
+        """Why the state folder cannot be worked in; empty if it can."""
 
     async def run(self) -> None:
         """Work; raises what stopped it, if it was not told to."""
         async with AsyncExitStack() as stack:
-            stack.enter_context(state_lock(self.state, "daemon"))
+            stack.enter_context(self.signals.heard())  # from the first moment to the last
+            stack.enter_context(state_lock(self.state, _LOCK))
+            self.grip = Grip.of(self.state / f"{_LOCK}.lock")
             self.store = ToldStore(SqliteStore(self.state / FILE), self.troubles)
             stack.push_async_callback(self.store.close)
             await asyncio.to_thread(self.projects.remember, await self.store.seen(_NAMES) or {})
@@ -88,7 +95,7 @@ class Service:
             self.tending = Tending(self.projects, self.store, self.looker, self.bus, self.troubles, self.worker.wake)
             self.tending.alone = runner.alone
             self.recovering = Recovering(self.bus, runner.alone)
-            self.worker.blocked = lambda: self.tending.full
+            self.worker.blocked = lambda: self.away or self.tending.full
             self.worker.uses = self.tending.uses
             self.desk = FrontDesk(
                 self.worker, self.store, self.bus, self.troubles, self._reload, lambda: self.looker.looks
@@ -106,7 +113,6 @@ class Service:
             self.watcher = await stack.enter_async_context(
                 Watcher(self.projects.all(), debounce_s=section.debounce_s, poll_s=section.poll_s)
             )
-            stack.enter_context(self.signals.heard())
             await self._work()
 
     async def _work(self) -> None:
@@ -135,6 +141,7 @@ class Service:
             self._fetch(),
             self._clock(),
             self._beats(),
+            self._hold(),
             self._drain(),
             self._reloads(),
             self.tending.disk(),
@@ -232,6 +239,22 @@ class Service:
             self.desk.beat()
             self.supervisor.alive()
             await asyncio.sleep(every)
+
+    async def _hold(self) -> None:
+        """Work only in the state folder that is locked; raises `JournalError` once that is lost."""
+        while True:
+            try:
+                away = await asyncio.to_thread(self.grip.away)
+            except OSError as error:
+                away = f"{self.state}: {error.strerror}"
+            if away != self.away:
+                self.away = away
+                self.worker.wake()
+            if away:
+                self.troubles.begin("state folder", away, remedy="put it back, or stop the daemon")
+            else:
+                self.troubles.end("state folder")
+            await asyncio.sleep(_GRIP_S)
 
     async def _drain(self) -> None:
         """Once told to stop: no new attempts, grace for those that run, then an end."""

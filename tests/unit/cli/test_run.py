@@ -44,6 +44,19 @@ def test_a_fault_of_honed_is_one_json_line_too(capsys: pytest.CaptureFixture[str
     assert "LookupError: nobody thought of it" in error["message"]
 
 
+def test_of_tasks_that_ended_each_other_the_one_that_says_why_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> None:
+        raise ExceptionGroup("tasks", [LookupError("ours"), ExceptionGroup("more", [StateBusyError(Path("/s"), 7)])])
+
+    async def known() -> None:
+        raise ExceptionGroup("tasks", [LookupError("ours"), StateBusyError(Path("/s"), 7)])
+
+    assert ended(known) == FAILED
+    assert told(capsys)["kind"] == "journal"
+    assert ended(work) == FAILED
+    assert told(capsys)["message"].startswith("a fault of honed: LookupError: ours")
+
+
 def test_what_the_system_refuses_names_the_path(capsys: pytest.CaptureFixture[str]) -> None:
     async def work() -> None:
         raise PermissionError(13, "Permission denied", "/some/where")

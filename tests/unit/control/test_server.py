@@ -110,6 +110,8 @@ async def test_every_route_is_tried_here() -> None:
         (request("POST", "/pause", b"[" * 9_000), 400, "bad-request", "the body is not JSON"),
         (request("POST", "/pause", b"[]"), 400, "bad-request", "the body must be a JSON object"),
         (request("POST", "/pause", b'{"project": 7}'), 400, "bad-request", "`project` must be a text of at most 500"),
+        (request("POST", "/pause", b'{"reason": "\\ud800"}'), 400, "bad-request", "`reason` must be a text"),
+        (request("POST", "/train", b'{"file": "\\udfff"}'), 400, "bad-request", "`file` must be a text"),
         (request("POST", "/pause", b'{"reason": "' + b"x" * 501 + b'"}'), 400, "bad-request", "`reason` must be"),
         (request("POST", "/train", b"{}"), 400, "bad-request", "`file` must be a text of at most 4096"),
         (request("POST", "/train", b'{"file": "a\\u0000b"}'), 400, "bad-request", "`file` must be"),

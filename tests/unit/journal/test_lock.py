@@ -109,3 +109,21 @@ def test_a_dead_holder_s_last_child_is_waited_for(tmp_path: Path) -> None:
 def _take(folder: Path) -> str:
     with state_lock(folder):
         return (folder / "honed.pid").read_text()
+
+
+def test_what_is_another_s_by_now_is_left_alone(tmp_path: Path) -> None:
+    state, moved = tmp_path / "state", tmp_path / "moved"
+    with state_lock(state):
+        state.rename(moved)
+        state.mkdir()
+        (state / "honed.pid").write_text("1\n")
+    assert (state / "honed.pid").read_text() == "1\n"
+    with state_lock(state):
+        state.rename(tmp_path / "other")
+        state.write_text("a file in its place")
+
+
+def test_a_project_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="No such file"):
+        state_lock(tmp_path / "gone" / ".honed").__enter__()
+    assert not (tmp_path / "gone").exists()

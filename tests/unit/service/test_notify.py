@@ -23,12 +23,14 @@ def test_systemd_hears_every_state(tmp_path: Path, abstract: bool) -> None:
         told.alive()
         told.reloading()
         told.stopping("draining", 60)
-        lines = [heard.recv(4096).decode().split("\n") for _ in range(4)]
+        told.stopping("draining", 1e308)
+        lines = [heard.recv(4096).decode().split("\n") for _ in range(5)]
     assert lines[0] == ["READY=1", "STATUS=keeps READY=0"]
     assert lines[1] == ["WATCHDOG=1"]
     assert lines[2][0] == "RELOADING=1"
     assert lines[2][1].startswith("MONOTONIC_USEC=")
     assert lines[3] == ["STOPPING=1", "STATUS=draining", "EXTEND_TIMEOUT_USEC=90000000"]
+    assert lines[4][2] == "EXTEND_TIMEOUT_USEC=1000000030000000"
 
 
 def test_a_watchdog_that_is_meant_for_another_process_is_not_ours() -> None:

@@ -59,9 +59,12 @@ def announce(project: Project, socket: Path, *, boot: str = "") -> None:
 
 
 def withdraw(project: Project) -> None:
-    """Take it back, unless another process has announced itself since; without one, nothing."""
+    """Take it back, unless another process has announced itself since; without one, nothing.
+
+    In a project that was kept from another folder it stays: there stand its jobs.
+    """
     told = read_announcement(project.state)
-    if told is not None and told.pid == os.getpid():
+    if told is not None and told.pid == os.getpid() and Path(told.socket).parent == project.state.absolute():
         with suppress(FileNotFoundError):
             (project.state / FILE).unlink()
 

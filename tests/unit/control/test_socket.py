@@ -123,11 +123,20 @@ async def test_a_project_s_verbs_find_the_daemon_that_keeps_it(tmp_path: Path) -
         told = read_announcement(other.state)
         assert told is not None
         assert (told.pid, told.boot, told.project, told.socket) == (os.getpid(), "boot-1", "greeting", str(path))
-        withdraw(other)
-        assert list(other.state.iterdir()) == []
-        withdraw(other)
-        with pytest.raises(NoDaemonError):
-            await apart(find_daemon, other.state)
+    withdraw(other)
+    assert read_announcement(other.state) == told, "where its jobs stand is known after the daemon's end, too"
+    with pytest.raises(NoDaemonError):
+        await apart(find_daemon, other.state)
+
+
+async def test_a_daemon_s_own_folder_has_no_signpost_after_its_end(tmp_path: Path) -> None:
+    own = project_at(tmp_path / "own", "greeting")
+    async with serve_control(FakeDesk(), own.state) as path:
+        announce(own, path)
+        assert (await apart(find_daemon, own.state)).path == path
+        withdraw(own)
+        assert read_announcement(own.state) is None
+        withdraw(own)
 
 
 async def test_a_file_that_a_killed_daemon_left_is_no_sign_of_life(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
@@ -24,6 +23,7 @@ from daemon.config_publish import PublishSection
 from daemon.config_retention import RetentionSection
 from daemon.config_telemetry import TelemetrySection
 from daemon.config_train import BudgetSection, Section, TrainSection
+from daemon.config_values import VARIABLE, is_address
 from harnesses.harness import Activation
 from sandboxes.gateway.policy import Provider
 from skills_repo.editable import wrong_pattern
@@ -183,7 +183,6 @@ SIMULATED = "simulated:"
 """The `base_url` of the demo's simulated model."""
 _PROVIDER_OF = {"codex": "openai", "claude-code": "anthropic"}
 _NESTED = "{}: is nested too deeply (use the sections and keys of docs/configuration.md alone)"
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 def load_config(path: Path) -> Config:
@@ -298,7 +297,7 @@ def _check_model(section: ModelSection) -> list[tuple[str, str]]:
     wrong = []
     if not section.model.strip():
         wrong.append(("model", "must name a model"))
-    if section.api_key_env is not None and not _VARIABLE.fullmatch(section.api_key_env):
+    if section.api_key_env is not None and not VARIABLE.fullmatch(section.api_key_env):
         wrong.append(("api_key_env", "must be the name of an environment variable, never the key itself"))
     given = [key for key in ("api_key_env", "api_key_file", "api_key_command") if getattr(section, key)]
     if len(given) > 1:
@@ -308,19 +307,9 @@ def _check_model(section: ModelSection) -> list[tuple[str, str]]:
     command = section.api_key_command
     if command and (not command[0].strip() or any("\0" in part for part in command)):
         wrong.append(("api_key_command", "must begin with a program, and hold no NUL character"))
-    if section.base_url is not None and section.base_url != SIMULATED and not _is_address(section.base_url):
+    if section.base_url is not None and section.base_url != SIMULATED and not is_address(section.base_url):
         wrong.append(("base_url", "must be http(s)://host[:port][/path] without user, query or fragment"))
     return wrong
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        port_ok = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    plain = not (parts.query or parts.fragment or "@" in parts.netloc or re.search(r"\s", text))
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and port_ok and plain
 
 
 def _real(path: Path) -> Path:

@@ -5,17 +5,14 @@ The secret that signs is not here: `secret_env` names the environment variable t
 
 from __future__ import annotations
 
-import re
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
 from daemon.config_train import Section
-from skills_repo.publish.address import is_loopback
+from daemon.config_values import VARIABLE, is_private_address, matching
 
 HookEvent = Literal["accepted", "rejected-by-person", "paused", "broken", "ended"]
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class HooksSection(Section):
@@ -45,7 +42,7 @@ class HooksSection(Section):
     @field_validator("url")
     @classmethod
     def _url(cls, value: str | None) -> str | None:
-        if value is not None and not _is_safe(value):
+        if value is not None and not is_private_address(value):
             what = "must be https://host[:port][/path] without user, query or fragment (http:// on loopback alone)"
             raise ValueError(what)
         return value
@@ -53,10 +50,8 @@ class HooksSection(Section):
     @field_validator("secret_env")
     @classmethod
     def _secret_env(cls, value: str | None) -> str | None:
-        if value is not None and not _VARIABLE.fullmatch(value):
-            msg = "must be the name of an environment variable, never the secret itself"
-            raise ValueError(msg)
-        return value
+        what = "must be the name of an environment variable, never the secret itself"
+        return None if value is None else matching(VARIABLE, value, what)
 
     @model_validator(mode="after")
     def _signed(self) -> HooksSection:
@@ -64,16 +59,3 @@ class HooksSection(Section):
             msg = "secret_env is missing: url needs it, for every post is signed (name a variable and put a secret in)"
             raise ValueError(msg)
         return self
-
-
-def _is_safe(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        port_ok = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    if not parts.hostname or not port_ok or parts.query or parts.fragment or "@" in parts.netloc:
-        return False
-    if not address.isprintable() or " " in address:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname))

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from daemon.config_train import Section
-from skills_repo.publish.address import is_loopback
+from daemon.config_values import VARIABLE, is_private_address, matching
 from skills_repo.publish.settings import PublishSettings
 
 _REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|[./]$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LABEL = re.compile(r"[^\s,\x00-\x1f\x7f](?:[^,\x00-\x1f\x7f]{0,48}[^\s,\x00-\x1f\x7f])?")
 
 
@@ -48,7 +46,7 @@ class PublishSection(Section):
     @field_validator("remote")
     @classmethod
     def _remote(cls, value: str) -> str:
-        return _matching(_REMOTE, value, "must be the name of a git remote (see `git remote`), never an address")
+        return matching(_REMOTE, value, "must be the name of a git remote (see `git remote`), never an address")
 
     @field_validator("base")
     @classmethod
@@ -56,23 +54,23 @@ class PublishSection(Section):
         what = "must be a branch name without refs/heads/, such as main"
         if value is not None and value.startswith("refs/"):
             raise ValueError(what)
-        return None if value is None else _matching(_BRANCH, value, what)
+        return None if value is None else matching(_BRANCH, value, what)
 
     @field_validator("token_env")
     @classmethod
     def _token_env(cls, value: str | None) -> str | None:
         what = "must be the name of an environment variable, never the token itself"
-        return None if value is None else _matching(_VARIABLE, value, what)
+        return None if value is None else matching(VARIABLE, value, what)
 
     @field_validator("labels")
     @classmethod
     def _labels(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(_matching(_LABEL, one, "must be labels of at most 50 characters, without commas") for one in value)
+        return tuple(matching(_LABEL, one, "must be labels of at most 50 characters, without commas") for one in value)
 
     @field_validator("api_url")
     @classmethod
     def _api_url(cls, value: str | None) -> str | None:
-        if value is not None and not _is_safe(value):
+        if value is not None and not is_private_address(value):
             what = "must be https://host[/path] without user, query or fragment (http:// on loopback alone): "
             raise ValueError(what + "a token goes there")
         return None if value is None else value.rstrip("/")
@@ -87,20 +85,3 @@ class PublishSection(Section):
             daily_limit=self.daily_limit,
             labels=self.labels,
         )
-
-
-def _matching(pattern: re.Pattern[str], value: str, what: str) -> str:
-    if not pattern.fullmatch(value):
-        raise ValueError(what)
-    return value
-
-
-def _is_safe(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        port_ok = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    if not parts.hostname or not port_ok or parts.query or parts.fragment or "@" in parts.netloc or " " in address:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname))

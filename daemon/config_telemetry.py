@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from pydantic import Field, field_validator
 
 from daemon.config_train import Section
+from daemon.config_values import is_address
 
 
 class TelemetrySection(Section):
@@ -21,17 +20,7 @@ class TelemetrySection(Section):
     @field_validator("otlp_endpoint")
     @classmethod
     def _endpoint(cls, value: str | None) -> str | None:
-        if value is not None and not _is_address(value):
+        if value is not None and not is_address(value):
             what = "must be http(s)://host[:port][/path] without user, query or fragment (a token goes into the "
             raise ValueError(what + "environment variable OTEL_EXPORTER_OTLP_HEADERS)")
         return value
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        port_ok = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    plain = not (parts.query or parts.fragment or "@" in parts.netloc or " " in text) and text.isprintable()
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and port_ok and plain

@@ -41,7 +41,9 @@ class Projects:
     wrong: dict[Path, str] = field(default_factory=dict)
     """Files that could not be used from the start: there is no project yet."""
     names: dict[str, str] = field(default_factory=dict)
-    """Name by honed.toml, of every file that ever was a project here: its jobs are known by it."""
+    """Name by honed.toml, of every file that ever was a project here: its jobs are known by it.
+
+    Paths are relative to the main file's folder where they lie in it, so that a folder that is moved keeps its jobs."""
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
@@ -55,7 +57,7 @@ class Projects:
         """Names that an earlier process gave: files keep them, whichever of them can be read today."""
         with self._lock:
             found = [one.file for one in self.kept.values()]
-            self.names, self.kept = dict(names), {}
+            self.names, self.kept = {self._key(Path(where)): name for where, name in names.items()}, {}
             self._read((*found, *self.wrong))
 
     def reload(self) -> tuple[str, ...]:
@@ -106,17 +108,23 @@ class Projects:
                     kept[file] = replace(old, wrong=str(error))
                 continue
             name = old.name if old else self._name(file, config)
-            self.names[str(file)] = name
+            self.names[self._key(file)] = name
             kept[file] = Project(name, config)
         self.kept, self.wrong = kept, wrong
 
     def _name(self, file: Path, config: Config) -> str:
         """The one it had, else the skill's name, told from others of the same name by its file's folder."""
         name = config.skill.path.rsplit("/", 1)[-1]
-        had = self.names.get(str(file), "")
+        key = self._key(file)
+        had = self.names.get(key, "")
         if had == name or had.startswith(f"{name}@"):
             return had
-        taken = {other for where, other in self.names.items() if where != str(file)}
+        taken = {other for where, other in self.names.items() if where != key}
         candidates = [name, f"{name}@{config.file.parent.name}"]
         candidates += [f"{name}@{config.file.parent.name}-{n}" for n in range(2, len(taken) + 3)]
         return next(one for one in candidates if one not in taken)
+
+    def _key(self, file: Path) -> str:
+        """As it is written, for links may lead two ways to what looks alike."""
+        folder = self.main.file.parent
+        return str(file.relative_to(folder) if file.is_relative_to(folder) else file)

@@ -153,6 +153,27 @@ def test_a_name_stays_over_a_start_at_which_other_files_cannot_be_read(tmp_path:
     assert second.names == first.names
 
 
+def test_a_folder_that_was_moved_keeps_its_names(tmp_path: Path) -> None:
+    lay(tmp_path / "p" / "b", "xls")
+    lay(tmp_path / "p" / "a", "xls")
+    lay(tmp_path / "p", more='[daemon]\nalso = ["a/honed.toml", "../p/b/honed.toml"]\n')
+    first = Projects.load(tmp_path / "p" / "honed.toml")
+    moved = tmp_path / "moved"
+    (tmp_path / "p").rename(moved)
+    lay(tmp_path / "p" / "b", "xls")
+    second = Projects.load(moved / "honed.toml")
+    second.remember(first.names)
+    assert names(second) == names(first)
+    assert second.names == first.names
+
+
+def test_names_of_an_older_honed_are_kept(tmp_path: Path) -> None:
+    lay(tmp_path / "a", "xls")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["a/honed.toml"]\n'))
+    projects.remember({str(tmp_path / "honed.toml"): "pdf@was", str(tmp_path / "a" / "honed.toml"): "xls@was"})
+    assert names(projects) == ["pdf@was", "xls@was"]
+
+
 def test_a_file_that_hones_another_skill_now_is_named_anew(tmp_path: Path) -> None:
     first = Projects.load(lay(tmp_path))
     second = Projects.load(lay(tmp_path, "xls"))

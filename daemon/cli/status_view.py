@@ -60,7 +60,7 @@ def _parts(status: Status) -> Iterator[Line]:
         yield from _trouble(trouble, status.now)
     for project in status.projects:
         yield 0, Text(" ")
-        yield from _project(project, status.now)
+        yield from _project(project, status.now, all_paused=bool(status.paused))
 
 
 def _day(status: Status) -> Iterator[Line]:
@@ -84,7 +84,7 @@ def _trouble(trouble: Trouble, now: float) -> Iterator[Line]:
     yield _indented(Text(plain(f"{trouble.what}{f' ({trouble.remedy})' if trouble.remedy else ''}")))
 
 
-def _project(one: ProjectStatus, now: float) -> Iterator[Line]:
+def _project(one: ProjectStatus, now: float, *, all_paused: bool) -> Iterator[Line]:
     facts = [f"score {score_text(one.score)}"] if one.score is not None else []
     facts += [f"{one.accepted} accepted"] if one.accepted else []
     money = "price unknown" if one.spent_today_usd is None else f"${one.spent_today_usd:.2f}"
@@ -97,6 +97,8 @@ def _project(one: ProjectStatus, now: float) -> Iterator[Line]:
         yield from map(_indented, _progress(one.progress, now))
     elif one.why:
         until = f" (not before {clock(one.next_at, now)})" if one.next_at and one.next_at > now else ""
+        if one.state == "paused" and not all_paused:
+            until += f" (`honed resume {plain(one.name)}` goes on)"
         yield _indented(Text(plain(one.why) + until))
     if one.queued:
         jobs = listed([f"job {job.number} ({caused(job.cause)})" for job in one.queued], most=2)

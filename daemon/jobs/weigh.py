@@ -41,6 +41,6 @@ def weigh(one: Standing, now: float, eligible: bool) -> Weighed:
         f"{won} of the last {len(recent)} runs accepted something: chance {chance:.2f}",
         f"{one.failed} of {one.sessions} sessions with the skill went wrong: x {use:.2f}",
         "never run" if last is None else f"last run {max(0.0, now - last) / 3600:.1f} h ago: x {age:.2f}",
-        f"{share - 1} runs in the last 24 h: / {share}",
+        f"{share - 1} begun in the last 24 h: / {share}",
     )
     return Weighed(one.project, eligible, value, reasons)

@@ -72,7 +72,8 @@ class Publisher:
                 verb = "goes on" if event.resumed else "begins"
                 sizes = {"train": event.train, "selection": event.selection, "test": event.test}
                 more = {"skill": event.skill, "resumed": event.resumed, "steps": event.steps, **sizes}
-                self._say("run", f"run {event.run_id} {verb}: {event.steps} steps", state="started", **more)
+                steps = "1 step" if event.steps == 1 else f"{event.steps} steps"
+                self._say("run", f"run {event.run_id} {verb}: {steps}", state="started", **more)
             case PhaseStarted():
                 self._step = event.step
                 what = f"step {event.step}: {event.phase}" if event.step else event.phase

@@ -70,7 +70,7 @@ def test_status_tells_everything_that_matters(daemon: Beside, toml: Path, capsys
     assert "  ━━━━━━━━━━━━━━━━ step 3/4 gate, 17 attempts done, 2 running" in lines
     assert "  queued: job 8 (a person changed it)" in lines
     assert "  last: job 6 done 1970-01-01" in said.out
-    assert "  paused: a release" in lines
+    assert "  paused: a release (`honed resume greeting-old` goes on)" in lines
 
 
 def test_status_says_a_failure_once(daemon: Beside, toml: Path, capsys: Any) -> None:

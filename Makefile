@@ -6,7 +6,7 @@ LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no
 	--universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap setup demo test test-long compose-demo alfworld check format bench soak faults test-hostile real-model lock wheel clean
+.PHONY: help bootstrap setup demo test test-long compose-demo alfworld check format bench test-hostile faults fuzz soak real-model lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

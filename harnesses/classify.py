@@ -160,12 +160,19 @@ def _stopped(evidence: Evidence) -> Verdict | None:
     return None if outcome is None else (outcome, _fatal(evidence) or evidence.trace.stop_reason)
 
 
+def _cut_off(evidence: Evidence) -> Verdict | None:
+    """The door failed nothing and was open: what leads to it runs in the box, beside the agent's commands."""
+    if evidence.trace.stop_reason != "disconnected" or not _ran(evidence):
+        return None
+    cause = "the CLI no longer reached the gateway, which failed nothing, after commands of the agent had run"
+    return Outcome.AGENT_ENDED_CLI, f"{cause}: {_fatal(evidence)}"
+
+
 def _hung(evidence: Evidence) -> Verdict | None:
     ended = evidence.ended
     if ended.ending is not Ending.HUNG:
         return None
-    ran = _worked(evidence) and any(isinstance(event, ToolCall) for event in evidence.trace.events)
-    if ran and ended.frozen is not False:
+    if _ran(evidence) and ended.frozen is not False:
         # A signal halts a CLI for good, and whoever is halted between two requests looks like one that hangs.
         seen = "a process of the sandbox is halted" if ended.frozen else "this engine cannot tell whether it was halted"
         return Outcome.AGENT_ENDED_CLI, f"{ended.detail} after commands of the agent had run: {seen}"
@@ -213,6 +220,11 @@ def _worked(evidence: Evidence) -> bool:
     return evidence.tally.usage.requests > 0
 
 
+def _ran(evidence: Evidence) -> bool:
+    """A command of the agent's did run."""
+    return _worked(evidence) and any(isinstance(event, ToolCall) for event in evidence.trace.events)
+
+
 _CODEX_LOG = re.compile(r"\d{4}-\d\d-\d\dT\S+\s+(?:ERROR|WARN) codex_|Reading (?:additional input|prompt) from stdin")
 """Lines of Codex's stderr that give no reason for an end."""
 _MEMORY = "the sandbox's memory was used up ([sandbox] memory_mb)"
@@ -226,6 +238,7 @@ _RULES: tuple[Callable[[Evidence], Verdict | None], ...] = (
     _ended_from_inside,
     _provider,
     _stopped,
+    _cut_off,
     _hung,
     _deadline,
     _crashed,

@@ -26,6 +26,8 @@ _STOPS = (
     ("reason: content_filter", "refusal"),
     ("ran out of room in the model's context window", "context"),
     ("budget reached", "budget"),
+    ("Connection failed: ", "disconnected"),
+    ("stream disconnected before completion: ", "disconnected"),
 )
 
 

@@ -31,11 +31,19 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
 EOP
 sleep 20
 """
+_FORWARDER = _KILL.replace(
+    "b'exec' in words and b'--json' in words or b'stream-json' in words",
+    "words[0].endswith(b'socat') or b'/run/forward.py' in words",
+)
 _COMMANDS = {
     **{
         f"sends-its-cli-{name.lower()}": _KILL.replace("SIGNAL", name)
         for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
     },
+    "stops-its-cli": _KILL.replace("SIGNAL", "SIGSTOP"),
+    "kills-its-forwarder": _FORWARDER.replace("SIGNAL", "SIGKILL").replace("sleep 20", "true"),
+    "stops-its-forwarder": _FORWARDER.replace("SIGNAL", "SIGSTOP").replace("sleep 20", "true"),
+    "deletes-its-session-files": "rm -rf /out/codex/sessions /out/claude/projects",
     "aborts-its-cli": _KILL.replace("SIGNAL", "SIGABRT"),
     "fills-its-disk": "head -c 400000000 /dev/zero > big; sleep 20",
     "digs-too-deep-to-be-measured": (

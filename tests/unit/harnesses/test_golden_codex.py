@@ -53,7 +53,7 @@ def test_success() -> None:
         ("multi_msg", True, "completed", "second"),
         ("empty_text", True, "completed", ""),
         ("refusal", True, "completed", ""),
-        ("drop", False, "failed", "partial"),
+        ("drop", False, "disconnected", "partial"),
         ("incomplete_max", False, "max_output_tokens", "partial"),
         ("incomplete_filter", False, "refusal", "partial"),
         ("400_ctx", False, "context", ""),

@@ -173,21 +173,45 @@ async def open_parts(
         scratch = await asyncio.to_thread(_lay_state, state)
         journal = SqliteJournal(state / "journal.sqlite")
         stack.push_async_callback(journal.close)
+        models = models_of(config, target, optimizer=optimizer)
+        purse = open_purse(config.budget if optimizer else day_alone(config.budget), target, models, journal)
+        purse = guard(purse) if guard else purse
+        room = Room(state, patient=patient)
+        opening = _Opening(stack, config, target, tasks, state, scratch, journal, models, purse, room, observer, heard)
+        yield await opening.parts(optimizer=optimizer)
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """What is decided before anybody is asked, and the stack on which everything is opened."""
+
+    stack: AsyncExitStack
+    config: Config
+    target: TargetSection
+    tasks: TaskSet
+    state: Path
+    scratch: Path
+    journal: Journal
+    models: Models
+    purse: Purse
+    room: Room
+    observer: Observer
+    heard: Heard
+
+    async def parts(self, *, optimizer: bool) -> Parts:
+        """Clients, engine, what a dead process left, harness, rollouts: in this order."""
+        config, target, stack, heard = self.config, self.target, self.stack, self.heard
         simulated = await _simulated(stack, target, config)
         await asyncio.to_thread(prepare, (target, config.optimizer if optimizer else None, config.judge))
         upstream = upstream_of(target, simulated)
         ask = partial(_client, stack, simulated=simulated, heard=heard)
-        judge = _judge(ask, config, tasks)
+        judge = _judge(ask, config, self.tasks)
         clients = [ask(config.optimizer, hasty=hasty) for hasty in (False, True) if optimizer]
-        models = models_of(config, target, optimizer=optimizer)
-        budget = config.budget if optimizer else day_alone(config.budget)
-        purse = open_purse(budget, target, models, journal)
-        purse = guard(purse) if guard else purse
-        choice = await _engine(config, target, tasks)
+        choice = await _engine(config, target, self.tasks)
         sandbox = choice.sandbox if choice else None
-        tasks = await in_own_images(tasks, sandbox, engine_address(), state / "images")
+        tasks = await in_own_images(self.tasks, sandbox, engine_address(), self.state / "images")
         history = open_history(config)
-        recovered = await recover(Place(state, journal, sandbox, history, config.skill.path))
+        recovered = await recover(Place(self.state, self.journal, sandbox, history, config.skill.path))
         facts = await sandbox.facts() if sandbox else None
         boxes = await _boxes(target, tasks, sandbox, config)
         agent, canary = [
@@ -196,35 +220,34 @@ async def open_parts(
         ]
         rollouts = Rollouts(
             agent,
-            partial(score_task, context=Context(sandbox, scratch, limits_of(config), judge)),
-            journal,
-            attempts_folder=state / "attempts",
+            partial(score_task, context=Context(sandbox, self.scratch, limits_of(config), judge)),
+            self.journal,
+            attempts_folder=self.state / "attempts",
             workers=config.sandbox.workers,
             settings=_settings(config, target, facts, judge, boxes),
-            observer=observer,
-            purse=purse,
+            observer=self.observer,
+            purse=self.purse,
             salvage=recovered.salvage,
-            room=Room(state, patient=patient),
+            room=self.room,
         )
-        loud = (*(choice.reasons if choice else ()), *tasks.notices, *recovered.problems)
-        yield Parts(
+        return Parts(
             config=config,
             tasks=tasks,
             history=history,
-            journal=journal,
+            journal=self.journal,
             harness=agent,
             rollouts=rollouts,
-            purse=purse,
-            models=models,
-            observer=observer,
+            purse=self.purse,
+            models=self.models,
+            observer=self.observer,
             optimizer=clients[0] if clients else None,
             canary=canary,
             optimizer_canary=clients[1] if clients else None,
             sandbox=sandbox,
             engine=facts,
-            state=state,
+            state=self.state,
             swept=tuple(recovered.removed),
-            loud=loud,
+            loud=(*(choice.reasons if choice else ()), *tasks.notices, *recovered.problems),
         )
 
 
@@ -346,12 +369,7 @@ async def _harness(
     cli = find_cli(agents_folder(honed_home()), "codex" if target.harness == "codex" else "claude")
     cli_settings = CliSettings(
         cli=replace(cli, version=await ask_version(cli)),
-        policy=DoorPolicy(
-            upstream=upstream,
-            model=target.model,
-            caps=_caps(target),
-            price=price,
-        ),
+        policy=DoorPolicy(upstream=upstream, model=target.model, caps=_caps(target), price=price),
         activation=target.activation,
         limits=limits_of(config),
         mounts=await _programs(sandbox),

@@ -60,7 +60,8 @@ def render_taken(console: Console, taken: Sequence[Taken], counts: Counter[str])
         elif one.came == "refused":
             console.print(Text.assemble(("refused ", "yellow"), plain(f"{one.file.name}: {one.reason}")))
     told = ", ".join(f"{count:,} {came}" for came, count in sorted(counts.items()))
-    console.print(f"{sum(counts.values()):,} files: {told}" if counts else "no session files found")
+    files = sum(counts.values())
+    console.print(f"{files:,} {'file' if files == 1 else 'files'}: {told}" if counts else "no session files found")
 
 
 def render_list(console: Console, rows: Sequence[dict[str, Any]], total: int, use: Use | None) -> None:
@@ -68,7 +69,8 @@ def render_list(console: Console, rows: Sequence[dict[str, Any]], total: int, us
     if use is not None:
         console.print(use_line(use))
     if not rows:
-        console.print("no sessions are kept: `honed inbox add FILE`")
+        whose = f"with {plain(use.skill)} are kept (`--all` lists those without)" if use else "are kept"
+        console.print(Text(f"no sessions {whose}: `honed inbox add FILE`"))
         return
     table = Table(
         "session", "ended", "agent", "turns", "calls", "opened", "went wrong", "asked", box=None, pad_edge=False

@@ -94,7 +94,8 @@ def test_nothing_is_read_until_it_is_named(project: Path, monkeypatch: pytest.Mo
 
 
 def test_reading_verbs_make_nothing(project: Path) -> None:
-    assert "no sessions are kept" in said("list")
+    assert f"no sessions with {SKILL} are kept (`--all` lists those without)" in said("list")
+    assert "no sessions are kept: `honed inbox add FILE`" in said("list", "--all")
     assert "no pattern" in said("patterns")
     assert "no session begins with 'abcd'" in said("show", "abcd", code=2)
     assert not (project / ".honed").exists()

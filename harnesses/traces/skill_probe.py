@@ -11,6 +11,8 @@ _TOLD_CHARS = 60
 """Of a description that is looked for: CLIs cut long ones."""
 
 _TRIED_LINES = 20
+_DESCRIPTION = re.compile(r"^description:[ \t]*(?:[>|][-+0-9]{0,2}[ \t]*\r?\n[ \t]+)?(.*)$", re.MULTILINE)
+_QUOTES, _MARKERS = ("'", '"'), tuple("&*!{[%@`#>|")
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,12 @@ class SkillProbe:
         return SkillMarks(listed="" if told.endswith(": ") or _within(told, task) else told, body=body)
 
     def _description(self) -> str:
-        """Of one line; empty for one that YAML folds or quotes in ways that need a parser."""
-        found = re.search(r"^description:[ ]+(?![>|&*!'\"{\[])(\S.*)$", self._head(), re.MULTILINE)
-        return "" if found is None else found[1].strip()
+        """How it begins: its first line, up to what YAML would read differently; empty where that is not plain."""
+        found = _DESCRIPTION.search(self._head())
+        line = "" if found is None else found[1].strip()
+        if line[:1] in _QUOTES:
+            return re.split(r"[\\'\"]", line[1:], maxsplit=1)[0].strip()
+        return "" if line[:1] in _MARKERS else re.split(r"[ \t]#", line, maxsplit=1)[0].strip()
 
     def _head(self) -> str:
         parts = re.split(r"^---[ \t]*$", self.text, maxsplit=2, flags=re.MULTILINE)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from harnesses.traces.skill_probe import SkillMarks, SkillProbe
 
@@ -87,8 +88,25 @@ def test_what_the_task_says_itself_marks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "description", ["", "description: >\n  Sums.\n", 'description: "Sums: up"\n', "description: |\n"]
+    ("description", "begins"),
+    [
+        ("description: Sums things up  # for now\n", "Sums things up"),
+        ('description: "Sums: up and down"\n', "Sums: up and down"),
+        ("description: 'Sums what''s there'\n", "Sums what"),
+        ('description: "Sums \\u00e4"\n', "Sums"),
+        ("description: >-\n  Sums up\n  and down.\n", "Sums up"),
+        ("description: |\n  Sums up\n", "Sums up"),
+        ("description: Sums up\n  and down.\n", "Sums up"),
+    ],
 )
+def test_a_description_is_known_by_its_beginning(description: str, begins: str) -> None:
+    text = f"---\nname: totals\n{description}license: MIT\n---\n\nok\n"
+    head = yaml.safe_load(text.split("---")[1])["description"]
+    assert " ".join(head.split()).startswith(begins), "what a CLI lists"
+    assert SkillProbe("totals", text).marks("").listed == f"- totals: {begins}"
+
+
+@pytest.mark.parametrize("description", ["", "description:\n", "description: !x Sums\n", "description: *sums\n"])
 def test_a_description_that_takes_yaml_to_read_marks_nothing(description: str) -> None:
     assert SkillProbe("totals", f"---\nname: totals\n{description}---\n\nok\n").marks("") == SkillMarks()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -35,8 +36,8 @@ class Inbox(Protocol):
     async def find(self, word: str) -> tuple[SessionRecord, ...]:
         """Sessions whose key or own id begins so (at least four characters), the newest first."""
 
-    async def known(self, path: str) -> FileMark | None:
-        """How a file was when it was last read; None: it never was."""
+    async def settled(self) -> Mapping[str, str]:
+        """Files that need not be read again until somebody writes to them: `FileMark.state` by path."""
 
     async def mark(self, mark: FileMark, when: float) -> None:
         """Remember that a file was read."""

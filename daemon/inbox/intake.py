@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -63,21 +64,43 @@ class Intake:
         return await self._take(found, again=False)
 
     async def _take(self, files: Sequence[Path], *, again: bool) -> tuple[Taken, ...]:
-        taken = [await self._one(file, again=again) for file in dict.fromkeys(files)]
+        files = list(dict.fromkeys(files))
+        # Looked at together: a daemon sweeps thousands of files that nobody writes to, again and again.
+        known = {} if again or not files else await self._at_a_glance(files)
+        taken = [known.get(file) or await self._one(file, again=again) for file in files]
         if taken:
-            await self.inbox.prune(older_than=self.clock() - self.days * DAY_S, most=self.most)
+            await self.inbox.prune(older_than=self._oldest(), most=self.most)
         return tuple(taken)
 
+    async def _at_a_glance(self, files: Sequence[Path]) -> dict[Path, Taken]:
+        """Those that need not be read: too old, or as they were when they were."""
+        settled, oldest = await self.inbox.settled(), self._oldest()
+
+        def look() -> dict[Path, Taken]:
+            found = {}
+            for file in files:
+                with suppress(OSError):  # whoever reads it says so
+                    state, touched = _state(file)
+                    if touched < oldest:
+                        found[file] = Taken(file, "old", reason=self._too_old())
+                    elif settled.get(_place(file)) == state:
+                        found[file] = Taken(file, "unchanged")
+            return found
+
+        return await asyncio.to_thread(look)
+
+    def _oldest(self) -> float:
+        return self.clock() - self.days * DAY_S
+
+    def _too_old(self) -> str:
+        return f"ended more than {self.days:g} days ago ([inbox] keep_days)"
+
     async def _one(self, file: Path, *, again: bool) -> Taken:
-        place, now = _place(file), self.clock()
-        oldest, too_old = now - self.days * DAY_S, f"ended more than {self.days:g} days ago ([inbox] keep_days)"
+        place, now, oldest = _place(file), self.clock(), self._oldest()
         try:
             state, touched = await asyncio.to_thread(_state, file)
             if touched < oldest:
-                return Taken(file, "refused" if again else "old", reason=too_old)
-            known = await self.inbox.known(place)
-            if not again and known is not None and known.state == state and known.settled:
-                return Taken(file, "unchanged")
+                return Taken(file, "refused" if again else "old", reason=self._too_old())
             record: SessionRecord = await asyncio.to_thread(read_session_file, file, now)
         except NoSessionError as error:
             await self.inbox.mark(FileMark(place, state), now)
@@ -86,7 +109,7 @@ class Intake:
             return Taken(file, "refused", reason=f"cannot be read: {error.strerror}")
         if age_of(record, now) < oldest:
             await self.inbox.mark(FileMark(place, state), now)
-            return Taken(file, "refused" if again else "old", reason=too_old)
+            return Taken(file, "refused" if again else "old", reason=self._too_old())
         saved = await self.inbox.save(record, now)
         await self.inbox.mark(FileMark(place, state, record.settled), now)
         log.debug("session read", session=record.key, came=saved, turns=record.turns, incidents=len(record.incidents))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from daemon.inbox.inbox import LEAST_WORD, FileMark, Saved, age_of, stands
 from daemon.inbox.record import SessionRecord
 
@@ -32,9 +34,9 @@ class MemoryInbox:
             return ()
         return tuple(r for r in await self.sessions() if r.key.startswith(word) or r.session_id.startswith(word))
 
-    async def known(self, path: str) -> FileMark | None:
-        """How a file was when it was last read."""
-        return self._marks.get(path)
+    async def settled(self) -> Mapping[str, str]:
+        """Files that need not be read again."""
+        return {mark.path: mark.state for mark in self._marks.values() if mark.settled}
 
     async def mark(self, mark: FileMark, when: float) -> None:
         """Remember that a file was read."""

@@ -6,6 +6,7 @@ Besides sessions it remembers which files were read, by digests that name nobody
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -90,11 +91,10 @@ class SqliteInbox:
             return ()
         return await self._read(_BY_NAME, (word,))
 
-    async def known(self, path: str) -> FileMark | None:
-        """How a file was when it was last read."""
-        sql = "SELECT path, state, settled FROM files WHERE path = ?"
-        row = await self._db.read(lambda db: db.execute(sql, (path,)).fetchone())
-        return None if row is None else FileMark(row[0], row[1], bool(row[2]))
+    async def settled(self) -> Mapping[str, str]:
+        """Files that need not be read again."""
+        sql = "SELECT path, state FROM files WHERE settled = 1"
+        return dict(await self._db.read(lambda db: db.execute(sql).fetchall()))
 
     async def mark(self, mark: FileMark, when: float) -> None:
         """Remember that a file was read."""

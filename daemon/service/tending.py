@@ -51,6 +51,8 @@ class Tending:
     """Why nothing may begin; empty while there is room."""
     uses: dict[str, Use] = field(default_factory=dict)
     """People's use of each project's skill."""
+    _read: dict[str, float] = field(default_factory=dict)
+    """When each one's use was read (monotonic)."""
 
     async def disk(self) -> None:
         """Look at the disks again and again."""
@@ -102,10 +104,12 @@ class Tending:
 
     async def _sessions_of(self, project: Project) -> None:
         taken = await take_in(project.config)
-        if not taken and project.name in self.uses:
+        now, read = time.monotonic(), self._read.get(project.name)
+        # Old sessions are forgotten: once an hour is often enough to see that.
+        if read is not None and now - read < _HOUSE_S and not any(one.came in ("new", "grown") for one in taken):
             return
         use = await read_use(project.config)
-        self.uses[project.name] = use
+        self.uses[project.name], self._read[project.name] = use, now
         mark = f":inbox {project.name}"
         noted = await self.store.seen(mark)
         failed = 0 if noted is None else int(noted["failed"])

@@ -75,10 +75,10 @@ async def test_a_session_from_the_future_is_as_old_as_its_arrival(inbox: Inbox) 
 
 
 async def test_files_are_remembered(inbox: Inbox) -> None:
-    assert await inbox.known("p") is None
-    for mark in (FileMark("p", "s1", settled=False), FileMark("p", "s2")):
+    assert await inbox.settled() == {}
+    for mark in (FileMark("p", "s1"), FileMark("p", "s2"), FileMark("q", "s3"), FileMark("q", "s4", settled=False)):
         await inbox.mark(mark, NOON)
-        assert await inbox.known("p") == mark
+    assert await inbox.settled() == {"p": "s2"}, "what went on is read again"
 
 
 async def test_the_file_is_its_owner_s_alone_and_survives_its_process(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def test_marks_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for number in range(4):
         await inbox.mark(FileMark(f"p{number}", "s"), NOON + number)
     await inbox.prune(older_than=0, most=9)
-    assert [await inbox.known(f"p{number}") is not None for number in range(4)] == [False, False, True, True]
+    assert await inbox.settled() == {"p2": "s", "p3": "s"}
     await inbox.close()
 
 

@@ -116,3 +116,25 @@ async def test_what_is_older_than_is_kept_is_refused_and_what_is_too_much_goes(t
     assert await intake.inbox.sessions() == ()
     swept = await intake.sweep([tmp_path])
     assert {one.came for one in swept} == {"old", "unchanged"}
+
+
+async def test_files_that_nobody_writes_to_are_looked_at_together(
+    tmp_path: Path, intake: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        troubled(number).write(tmp_path / "p" / f"{number}.jsonl")
+    os.utime(tmp_path / "p" / "0.jsonl", (0, 0))
+    await intake.sweep([tmp_path / "p"])
+    alone: list[Path] = []
+
+    async def one(self: Intake, file: Path, *, again: bool) -> Taken:
+        alone.append(file)
+        return Taken(file, "known")
+
+    monkeypatch.setattr(Intake, "_one", one)
+    again = await intake.sweep([tmp_path / "p"])
+    assert (came(again)[0], alone) == (("0.jsonl", "old"), [])
+    assert {one.came for one in again[1:]} == {"unchanged"}
+    troubled(3).said("more").answered().write(tmp_path / "p" / "3.jsonl")
+    await intake.sweep([tmp_path / "p"])
+    assert [file.name for file in alone] == ["3.jsonl"]

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from daemon.config import Config
 from daemon.housekeeping.disk import Disk
+from daemon.inbox.opening import read_use
+from daemon.inbox.use import Use
 from daemon.jobs.memory import MemoryStore
 from daemon.journal.lock import StateBusyError, state_lock
 from daemon.journal.sqlite import SqliteJournal
@@ -22,6 +25,7 @@ from daemon.service.troubles import Troubles
 from daemon.telling.events import Bus
 from sandboxes.sandbox import GIB, MIB
 from tests.support.journal import a_run
+from tests.support.sessions import troubled
 from tests.unit.service.test_projects import lay
 
 DAY = 86_400.0
@@ -132,3 +136,25 @@ async def test_a_journal_that_is_none_is_told(tended: Tended, monkeypatch: pytes
     await one_round(tended.tending.house(), monkeypatch)
     assert tended.told() == ["house"]
     assert folder.exists()
+
+
+async def test_people_s_use_is_read_again_only_where_sessions_came(
+    tended: Tended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    async def use(config: Config) -> Use:
+        read.append(config.skill.path)
+        return await read_use(config)
+
+    monkeypatch.setattr(tending, "read_use", use)
+    troubled(1).write(tended.state / "inbox" / "a.jsonl")
+    for wanted in (1, 1, 1):
+        await one_round(tended.tending.inbox(), monkeypatch)
+        assert len(read) == wanted
+    troubled(2).write(tended.state / "inbox" / "b.jsonl")
+    await one_round(tended.tending.inbox(), monkeypatch)
+    assert (len(read), tended.told()) == (2, [])
+    monkeypatch.setattr(tending, "_HOUSE_S", 0.0)
+    await one_round(tended.tending.inbox(), monkeypatch)
+    assert len(read) == 3, "old ones may be forgotten"

@@ -172,11 +172,12 @@ def _render(console: Console, report: SetReport, proofs: list[Proof], data: dict
         console.print(f"set {report.digest}\nsplit {report.split_digest}", highlight=False)
     if report.published:
         console.print(f"this is the published split of {report.published}")
-    sound = sum(proof.verdict.sound for proof in proofs)
-    tried = f"; {sound:,} of {len(proofs):,} tasks proved by their solution or answer" if proofs else ""
     untried = sum(proof.verdict is Verdict.HALF for proof in proofs)
+    proved = sum(proof.verdict.sound for proof in proofs) - untried
+    tried = f"; {proved:,} of {len(proofs):,} tasks proved by their solution or answer" if proofs else ""
     if untried:
-        console.print(f"{untried:,} of them have neither: nothing shows that they can be passed", style="yellow")
+        what = f"{untried:,} of {len(proofs):,} have neither: nothing shows that they can be passed"
+        console.print(what, style="yellow")
     style, word = ("green", "nothing is wrong") if data["passed"] else ("bold red", "not fit to be run")
     if data["passed"] and not report.sizes:
         style, word = "yellow", "nothing is wrong with the tasks, but they are too few to train on"

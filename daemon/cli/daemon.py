@@ -27,11 +27,17 @@ def daemon(config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None
     Example: honed daemon --config honed.toml
     """
     output = Output(as_json=as_json)
-    # Until the daemon hears it, all is read anyway; a handler, as what is ignored would be so in every child, too.
-    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+    _ignore(signal.SIGHUP)  # until the daemon hears it, all is read anyway
     run(output, lambda: _serve(output, config), signals=False)
 
 
 async def _serve(output: Output, file: Path) -> None:
     await serve(file)
+    _ignore(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # it has ended: what comes now must not change its exit code
     output.result({"stopped": True}, lambda console: console.print("stopped"))
+
+
+def _ignore(*numbers: signal.Signals) -> None:
+    """By a handler, for what is ignored by the system would be so in every child, too."""
+    for number in numbers:
+        signal.signal(number, lambda _number, _frame: None)

@@ -53,13 +53,27 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
     except OSError as error:
         raise JournalError(f"the state directory {folder}: {error.strerror} (make it writable)") from error
     try:
-        pid_file.write_text(f"{os.getpid()}\n", encoding="ascii")
+        _note(pid_file)
         yield
     finally:
         with suppress(OSError):  # the folder may be gone, or another's by now
             if _holder(pid_file) == os.getpid():
                 pid_file.unlink()
         lock.release()
+
+
+def _note(pid_file: Path) -> None:
+    """Write our id; through no link, and never as half a line. Raises `JournalError`."""
+    made = pid_file.with_suffix(".new")
+    try:
+        made.unlink(missing_ok=True)
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as out:
+            out.write(f"{os.getpid()}\n")
+        made.replace(pid_file)
+    except OSError as error:
+        with suppress(OSError):
+            made.unlink()
+        raise JournalError(f"{pid_file}: {error.strerror} (remove what is there, or make it writable)") from error
 
 
 def _acquire(lock: FileLock, pid_file: Path) -> None:

@@ -123,6 +123,23 @@ def test_what_is_another_s_by_now_is_left_alone(tmp_path: Path) -> None:
         state.write_text("a file in its place")
 
 
+def test_the_pid_is_written_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "state" / "honed.pid").symlink_to(tmp_path / "precious")
+    with state_lock(tmp_path / "state"):
+        assert (tmp_path / "state" / "honed.pid").read_text() == f"{os.getpid()}\n"
+        assert not (tmp_path / "state" / "honed.pid").is_symlink()
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_folder_where_the_pid_belongs_is_named(tmp_path: Path) -> None:
+    (tmp_path / "honed.pid").mkdir()
+    with pytest.raises(JournalError, match=r"honed\.pid: Is a directory \(remove what is there"):
+        state_lock(tmp_path).__enter__()
+    assert sorted(one.name for one in tmp_path.iterdir() if one.suffix != ".lock") == ["honed.pid"]
+
+
 def test_a_project_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="No such file"):
         state_lock(tmp_path / "gone" / ".honed").__enter__()

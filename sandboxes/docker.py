@@ -60,6 +60,10 @@ STOP_S = 30.0
 """How long a killed container may take to be gone before it counts as lost."""
 
 
+class UnknownRuntimeError(SandboxError):
+    """`[sandbox] runtime` names what the engine does not have."""
+
+
 @dataclass(frozen=True)
 class _Engine:
     """What is asked of the engine once and does not change while it runs."""
@@ -361,4 +365,4 @@ def _check_runtime(info: Mapping[str, Any], runtime: str | None) -> None:
             f"[sandbox] runtime = {runtime!r} is not known to the Docker engine (it has {', '.join(known) or 'none'}): "
             "install it and name it in the engine's daemon.json, or remove the key"
         )
-        raise SandboxError(message)
+        raise UnknownRuntimeError(message)

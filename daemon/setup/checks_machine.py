@@ -15,7 +15,7 @@ from daemon.setup.docker_ping import engine_address
 from daemon.setup.engine import EngineReport
 from harnesses.clis import CliError, CliName, ask_version, find_cli
 from sandboxes.bubblewrap import BubblewrapSandbox
-from sandboxes.docker import DockerSandbox
+from sandboxes.docker import DockerSandbox, UnknownRuntimeError
 from sandboxes.image.command import run_command
 from sandboxes.image.image import image_status
 from sandboxes.image.rootfs import rootfs_status
@@ -103,7 +103,8 @@ async def image_check(
             return Check("image", problem, f"{image} is not in the engine", remedy)
         lacks = (await DockerSandbox(image, owner="doctor", base_url=address, runtime=runtime).facts()).lacks
     except SandboxError as error:
-        return Check("image", problem, str(error), SETUP)
+        known = not isinstance(error, UnknownRuntimeError)
+        return Check("image", problem, str(error), SETUP if known else "install it, or remove runtime from [sandbox]")
     shown = f"{image} {facts.digest[:19]}"
     if lacks:
         return Check("image", "warn", f"{shown}; {'; '.join(lacks)}", "use an engine whose kernel has these limits")

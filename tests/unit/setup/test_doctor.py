@@ -26,6 +26,7 @@ from daemon.setup.doctor import run_checks
 from daemon.setup.engine import EngineReport
 from daemon.setup.machine import FakeMachine
 from daemon.tasks.task import ScorerSpec, Split, Task, TaskSet
+from sandboxes.docker import UnknownRuntimeError
 from sandboxes.gateway.policy import Upstream
 from sandboxes.image.image import ImageFacts
 from sandboxes.sandbox import EngineFacts
@@ -119,6 +120,23 @@ def _tasks(folder: Path, *, selection: int) -> None:
 
 def _by_name(checks: tuple[Check, ...]) -> dict[str, Check]:
     return {check.name: check for check in checks}
+
+
+async def test_a_runtime_that_the_engine_has_not_is_not_mended_by_setup(
+    project: Path, home: Path, machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sandbox:
+        def __init__(self, *_: object, runtime: str | None, **__: object) -> None:
+            self.runtime = runtime
+
+        async def facts(self) -> object:
+            raise UnknownRuntimeError(f"[sandbox] runtime = {self.runtime!r} is not known")
+
+    monkeypatch.setattr(checks_machine, "DockerSandbox", Sandbox)
+    project.write_text(f'{project.read_text()}\n[sandbox]\nruntime = "runsc"\n')
+    found = _by_name(await run_checks(project, home=home, machine=machine))["image"]
+    assert (found.state, "'runsc' is not known" in found.detail) == ("fail", True)
+    assert found.remedy == "install it, or remove runtime from [sandbox]"
 
 
 async def test_everything_there(project: Path, home: Path, machine: FakeMachine) -> None:

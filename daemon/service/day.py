@@ -6,6 +6,7 @@ by that at most, one on attempts never.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -41,15 +42,18 @@ class SharedDay:
     _spent: Totals = field(default_factory=Totals)
     _date: int = -1
     _known: set[str] = field(default_factory=set)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """No run begins while another one still reads what all have spent."""
 
     async def begin(self) -> None:
         """Read what projects that were not counted yet have spent today."""
-        self._turn_the_page()
-        for project in self.projects():
-            if project.name not in self._known:
-                self._known.add(project.name)
-                found = await spent_today(project.config, self.clock())
-                self._spent = self._spent.plus(found.attempts, Usage(input_tokens=found.tokens, usd=found.usd))
+        async with self._reading:
+            self._turn_the_page()
+            for project in self.projects():
+                if project.name not in self._known:
+                    self._known.add(project.name)
+                    found = await spent_today(project.config, self.clock())
+                    self._spent = self._spent.plus(found.attempts, Usage(input_tokens=found.tokens, usd=found.usd))
 
     def check(self) -> None:
         """Raise `DayReached` if nothing more may begin today."""

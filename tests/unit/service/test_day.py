@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from daemon.budget.purse import OpenPurse
-from daemon.config import ConfigError, load_config
+from daemon.budget.totals import Totals
+from daemon.config import Config, ConfigError, load_config
 from daemon.config_train import CapSection
 from daemon.journal.records import AttemptKey, RunRecord
 from daemon.journal.sqlite import SqliteJournal
@@ -48,6 +50,27 @@ async def test_purses_of_several_runs_share_one_cap() -> None:
             purse.check()
         with pytest.raises(DayReached):
             await spend(purse)
+
+
+async def test_no_run_begins_before_what_all_have_spent_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = asyncio.Event()
+
+    async def spent(config: Config, now: float) -> Totals:
+        await may_read.wait()
+        return Totals().plus(5, Usage())
+
+    monkeypatch.setattr("daemon.service.day.spent_today", spent)
+    shared = day(Clock(), Project("pdf", load_config(lay(tmp_path))), attempts=5)
+    begins = [asyncio.create_task(shared.begin()) for _ in range(2)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [task.done() for task in begins] == [False, False]
+    may_read.set()
+    await asyncio.gather(*begins)
+    with pytest.raises(DayReached, match=r"\(5\)"):
+        shared.check()
 
 
 async def test_what_is_in_flight_counts_as_an_attempt_at_once() -> None:

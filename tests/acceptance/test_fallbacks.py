@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from daemon.setup.home import honed_home
+from sandboxes.bubblewrap import BubblewrapSandbox
+from sandboxes.image.rootfs import rootfs_status
 from tests.support.honed_cli import Ran, environment, git, honed, scored_count
 from tests.support.projects import demo_project
 from tests.support.upstream import Upstream
@@ -28,17 +31,24 @@ def assert_learned(ran: Ran, engine: str) -> None:
     assert ran.result["edits"]["accepted"] >= 1
     score = ran.result["score"]["selection"]
     assert score["after"] > score["before"]
-    notices = [line for line in ran.stderr.splitlines() if '"notice"' in line]
-    assert any(engine in line for line in notices), ran.stderr[:3000]
+
+
+def told_of(ran: Ran, engine: str) -> bool:
+    """Something was said of what the engine lacks."""
+    return any(engine in line for line in ran.stderr.splitlines() if '"notice"' in line)
 
 
 @pytest.mark.clis
 @pytest.mark.bubblewrap
 @pytest.mark.slow
-def test_bubblewrap_does_the_job(tmp_path: Path) -> None:
+async def test_bubblewrap_does_the_job(tmp_path: Path) -> None:
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")
-    assert_learned(train_with("bubblewrap", demo_project(tmp_path / "p", keep=KEEP)), "bubblewrap")
+    ran = train_with("bubblewrap", demo_project(tmp_path / "p", keep=KEEP))
+    assert_learned(ran, "bubblewrap")
+    rootfs = rootfs_status(honed_home())
+    lacks = (await BubblewrapSandbox(rootfs.path if rootfs else None, owner="test-fallbacks").facts()).lacks
+    assert told_of(ran, "bubblewrap") == bool(lacks), lacks
 
 
 @pytest.mark.clis
@@ -46,6 +56,7 @@ def test_bubblewrap_does_the_job(tmp_path: Path) -> None:
 def test_plain_processes_do_the_job_for_the_simulated_model(tmp_path: Path) -> None:
     ran = train_with("process", demo_project(tmp_path / "p", keep=KEEP))
     assert_learned(ran, "process")
+    assert told_of(ran, "process"), ran.stderr[:3000]
     assert "no isolation at all" in ran.stderr
 
 

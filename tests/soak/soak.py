@@ -136,7 +136,8 @@ class Soak:
         self.acts.undo()
         limit = time.monotonic() + _SETTLE_S
         while time.monotonic() < limit:
-            if self._wait(lambda: self.keeper.open_jobs() == 0, 10) and not self._needs_a_person():
+            at_rest = self._wait(lambda: self.keeper.open_jobs() == 0, 10)
+            if not self._needs_a_person() and at_rest:  # a job may wait for the person: asked in either case
                 return
         status = self.keeper.status()
         if status is not None:

@@ -107,8 +107,6 @@ class EditNote:
     target: str
     """`<harness> <version> / <model>`."""
     optimizer: str
-    review: tuple[str, ...] = ()
-    """Kinds of what a person should look at before an agent does (`risky.RiskKind`)."""
     failures: tuple[str, ...] = ()
     """The failure types that asked for it, as the optimizer worded them."""
     phase: str = "step"
@@ -117,6 +115,8 @@ class EditNote:
     """Of the whole step."""
     ruling: Literal["accepted", "rejected"] = "accepted"
     """What the gate said; a rejected edit's commit is kept beside the history."""
+    review: tuple[str, ...] = ()
+    """Kinds of what a person should look at before an agent does (`risky.RiskKind`)."""
 
 
 def compose(note: EditNote, convention: Convention = DEFAULT) -> str:

@@ -27,11 +27,11 @@ def output(attempt: Attempt) -> str:
     return "\n".join(event.output for event in attempt.trace.events if isinstance(event, ToolCall))
 
 
-async def test_deleting_the_session_files_is_never_taken_for_a_seen_skill(bench: Bench) -> None:
+async def test_deleting_the_session_files_takes_no_attempt_back(bench: Bench) -> None:
     attempt, provider = await after(bench, "find /out -name '*.jsonl' -delete; echo gone")
     assert "gone" in output(attempt)
-    # Both go on without what was deleted: nothing shows any more that the body was sent.
-    assert (attempt.outcome, attempt.trace.skill_opened) == (Outcome.SKILL_NOT_VISIBLE, False)
+    # Both go on without what was deleted; the gateway saw the skill go by, out of the agent's reach.
+    assert (attempt.outcome, attempt.trace.skill_opened) == (Outcome.COMPLETED, True)
     assert len(provider.requests) == 2
 
 

@@ -72,6 +72,10 @@ class OwnEngine:
         self.restarts += 1
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+        # Its containerd dies with it, a moment later: one that is just dying would be taken for a running one.
+        limit = time.monotonic() + LIMIT_S
+        while running_pid(self.places.containerd_pid_file, "containerd") and time.monotonic() < limit:
+            time.sleep(0.05)
         self.start()
 
     def containers(self) -> list[str]:

@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -120,10 +121,16 @@ class Database:
         return connection
 
     def _create(self) -> None:
-        """Make the file for its owner alone: attempts may hold gold answers."""
+        """Make the file for its owner alone: attempts may hold gold answers.
+
+        One that is there is never opened here: closing it would drop the locks that this process' other connections
+        hold on it, and another process could then take away the log that they still write to
+        (sqlite.org/howtocorrupt.html, section 2.2).
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise JournalError(f"{self._name}: {error.strerror} (make the file and its folder writable)") from error
 

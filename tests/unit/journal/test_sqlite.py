@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -237,3 +238,17 @@ async def test_the_schema_itself_refuses_impossible_rows(tmp_path: Path) -> None
         with pytest.raises(sqlite3.IntegrityError):
             db.execute(statement)
     db.close()
+
+
+async def test_a_second_journal_of_a_process_leaves_the_first_one_s_locks(tmp_path: Path) -> None:
+    """Closing a descriptor of the file would drop them: another process would then remove the log at its own end."""
+    first = SqliteJournal(tmp_path / "j.db")
+    await first.open_run(a_run())
+    second = SqliteJournal(tmp_path / "j.db")
+    assert len(await second.find_runs()) == 1
+    ask = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM runs').fetchall(); c.close()"
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", ask, str(tmp_path / "j.db"))
+    assert await other.wait() == 0
+    assert (tmp_path / "j.db-wal").exists()
+    await second.close()
+    await first.close()

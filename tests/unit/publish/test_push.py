@@ -18,6 +18,7 @@ from skills_repo.publish.remote import Remote, RemoteMovedError
 from skills_repo.publish.situation import published_ref, resolve
 from tests.support.forges import PROJECT
 from tests.support.git_server import GitServer, clone
+from tests.support.processes import runs
 from tests.support.publishing import BRANCH, Work, a_clone, publisher, refs
 from tests.support.skills import SKILL_PATH, a_skill, git, lay
 from tests.support.waiting import until
@@ -379,14 +380,7 @@ async def test_what_hangs_is_ended_with_its_children(work: Work, tmp_path: Path)
     with pytest.raises(PublishError, match=r"took longer than 1.5 s \(is it reachable\? raise \[publish\] timeout_s\)"):
         await publisher(work, timeout_s=1.5).publish()
     pid = int((tmp_path / "pid").read_text())
-    await until(lambda: not _runs(pid))  # killed it is at once, dead when the kernel comes to it
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    await until(lambda: not runs(pid))  # killed it is at once, dead when the kernel comes to it
 
 
 def test_git_is_not_given_what_would_mislead_it_or_models_keys(tmp_path: Path) -> None:

@@ -9,15 +9,8 @@ from pathlib import Path
 import pytest
 
 from sandboxes.image.command import find_program, run_command
+from tests.support.processes import runs
 from tests.support.waiting import LONGER_S, PATIENCE_S, until
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def test_output_and_code() -> None:
@@ -50,7 +43,7 @@ async def test_deadline_kills_the_whole_session(tmp_path: Path) -> None:
         assert finished.code == 124
         if pids.exists() and pids.read_text():
             break
-    await until(lambda: not _alive(int(pids.read_text())))
+    await until(lambda: not runs(int(pids.read_text())))
 
 
 async def test_cancelling_kills_too(tmp_path: Path) -> None:
@@ -60,14 +53,14 @@ async def test_cancelling_kills_too(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await until(lambda: not _alive(int(pids.read_text())))
+    await until(lambda: not runs(int(pids.read_text())))
 
 
 async def test_a_daemon_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     finished = await run_command(["sh", "-c", f"echo done; setsid sleep 600 & echo $! > {pids}"], timeout_s=PATIENCE_S)
     assert finished == type(finished)(0, "done")
-    assert _alive(int(pids.read_text())), "it was not waited for"
+    assert runs(int(pids.read_text())), "it was not waited for"
     os.kill(int(pids.read_text()), 9)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from skills_repo.history import RepositoryError
 from skills_repo.revert import revert
+from tests.support.processes import children, descriptors
 from tests.support.skills import SKILL_PATH, a_repository, a_skill, git, history_of, lay
 
 
@@ -73,9 +74,6 @@ async def test_reading_and_searching_leave_no_process_no_descriptor_and_no_file_
     history = history_of(folder)
     head, base = git(folder, "rev-parse", "HEAD", "HEAD~1").split()
 
-    def alive() -> int:
-        return sum(len((task / "children").read_text().split()) for task in Path("/proc/self/task").iterdir())
-
     async def all_of_it() -> tuple[int, int]:
         await history.log()
         await history.files("HEAD")
@@ -86,7 +84,7 @@ async def test_reading_and_searching_leave_no_process_no_descriptor_and_no_file_
             await revert(history, [await history.commit(base)], reason="", when=1)
         with history.bisection(base, head) as search:
             assert search.found == (head,)
-        return alive(), len(list(Path("/proc/self/fd").iterdir()))
+        return children(), descriptors()
 
     before = await all_of_it()
     for _ in range(3):

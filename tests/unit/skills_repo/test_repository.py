@@ -12,6 +12,7 @@ import pytest
 from skills_repo import committing
 from skills_repo.history import Author, RefMovedError, RepositoryError
 from skills_repo.repository import SkillRepository
+from tests.support.processes import children, descriptors
 from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of, lay, skill_text
 
 NEW = a_skill("\n- new\n")
@@ -177,17 +178,11 @@ async def test_dates_are_the_callers_in_utc(tmp_path: Path, monkeypatch: pytest.
 async def test_reading_leaves_no_process_behind(tmp_path: Path) -> None:
     history = history_of(a_repository(tmp_path / "r"))
 
-    def alive() -> int:
-        return sum(len((task / "children").read_text().split()) for task in Path("/proc/self/task").iterdir())
-
-    def descriptors() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
-
     await asyncio.gather(*[history.read("HEAD") for _ in range(10)])
-    before = (alive(), descriptors())
+    before = (children(), descriptors())
     for _ in range(5):
         await asyncio.gather(*[history.read("HEAD") for _ in range(10)])
-    assert (alive(), descriptors()) == before
+    assert (children(), descriptors()) == before
 
 
 async def test_commits_of_a_branch_that_was_deleted_are_not_brought_back(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from skills_repo.history import Author, RepositoryError
 from skills_repo.objects import identity
 from skills_repo.repository import SkillRepository
 from skills_repo.signing import CannotSignError, Signer, SignMode
+from tests.support.processes import runs
 from tests.support.signing import gpg_key, is_signed, needs_gpg, needs_ssh, ssh_key, ssh_verifies
 from tests.support.skills import HONED, SKILL_PATH, a_change, a_repository, a_skill, git, history_of
 from tests.support.waiting import wait_until
@@ -196,14 +197,7 @@ async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path, h
     assert "signing took longer than 1 s" in logs[0]["reason"]
     children = [int(line) for line in (tmp_path / "children").read_text().split()]
     assert len(children) == 1, "tried once, not for each commit"
-    wait_until(lambda: not _alive(children[0]))
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    wait_until(lambda: not runs(children[0]))
 
 
 @pytest.mark.parametrize("form", ["ssh", "openpgp"])

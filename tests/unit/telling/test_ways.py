@@ -23,6 +23,7 @@ from daemon.telling.notification import Notification
 from daemon.telling.ways import Command, HookError, Webhook, signature
 from tests.support.desk import a_project
 from tests.support.loopback import Loopback
+from tests.support.processes import runs
 from tests.support.telling import a_step
 from tests.support.waiting import LONGER_S, PATIENCE_S, until
 
@@ -71,7 +72,7 @@ async def test_a_program_that_never_ends_is_killed_with_its_children(tmp_path: P
         if (tmp_path / "pids").exists():
             break
     for pid in map(int, (tmp_path / "pids").read_text().split()):
-        await until(lambda pid=pid: not _lives(pid))  # type: ignore[misc]
+        await until(lambda pid=pid: not runs(pid))  # type: ignore[misc]
 
 
 async def test_a_program_that_is_running_when_the_daemon_ends_is_killed(tmp_path: Path) -> None:
@@ -81,14 +82,14 @@ async def test_a_program_that_is_running_when_the_daemon_ends_is_killed(tmp_path
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await until(lambda: not _lives(int((tmp_path / "pid").read_text())))
+    await until(lambda: not runs(int((tmp_path / "pid").read_text())))
 
 
 async def test_what_a_program_leaves_in_the_background_holds_nothing_up(tmp_path: Path) -> None:
     code = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid, file=open('pid', 'w'))"
     await run(tmp_path, "-c", code)
     pid = int((tmp_path / "pid").read_text())
-    assert _lives(pid)
+    assert runs(pid)
     os.kill(pid, 9)
 
 
@@ -96,14 +97,6 @@ async def test_what_a_program_leaves_in_the_background_holds_nothing_up(tmp_path
 async def test_a_program_that_cannot_be_run_is_one_line(tmp_path: Path, argv: tuple[str, ...]) -> None:
     with pytest.raises(HookError, match="cannot be run: "):
         await Command(argv, tmp_path, 5.0).deliver(notification(), None)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 @dataclass

@@ -35,6 +35,10 @@ class Circuits:
                 return circuit.reason, due - now
         return None
 
+    def closed(self, config: Config) -> bool:
+        """Everybody whom a project pays may be asked."""
+        return not any(circuit.reason for circuit in self.of(config).values())
+
     def note_error(self, config: Config, error: BaseException) -> None:
         """Take note of a run that the optimizer's provider ended; the target's tells by its attempts."""
         seen: BaseException | None = error

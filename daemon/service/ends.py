@@ -86,6 +86,10 @@ _FAILURES = (Effect.FAILED, Effect.REFUSED)
 _OTHERS = (_STOPPED, _PROVIDER, _FOLDER, _FAULT)
 OF_RUNS = frozenset({row.trouble for row in (*(row for _, row in _ROWS), *_OTHERS)} | {"configuration", "input"})
 """Troubles that a run which came to its end has proved to be over. The disk's is for whoever looks at it."""
+BEFORE_PAYING = frozenset({"setup", "repository", "configuration", "input", "provider"})
+"""Those that a run has shown to be over once its preflight is answered: everything that stands before it was read."""
+BY_ATTEMPTS = frozenset({"engine", "journal", "state folder"})
+"""Likewise by an attempt that is scored: its box ran, and its rows and files were written."""
 _FOR_A_PERSON = (ConfigError, TaskError, SkillError)
 
 

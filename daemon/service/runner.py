@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,24 +17,26 @@ import structlog
 from daemon.budget.purse import Purse
 from daemon.budget.totals import Payer
 from daemon.circuit.circuit import Circuit, CircuitObserver, GuardedPurse
+from daemon.circuit.effects import ENGINE, Effect
 from daemon.circuit.probe import Canary, probe
 from daemon.housekeeping.house import keep_house
 from daemon.jobs.job import Job
 from daemon.kinds import kind_of
 from daemon.preflight import check_optimizer, check_target
 from daemon.publishing.around_run import check_publishing, publish_after
-from daemon.rollouts.progress import Observer
+from daemon.rollouts.progress import AttemptFinished, Event, Observer
 from daemon.rollouts.stop import RunStopped
 from daemon.service.board import Board, BoardObserver
 from daemon.service.circuits import Circuits
 from daemon.service.day import DayPurse, SharedDay
 from daemon.service.ended import end_of_run, ended_run
-from daemon.service.ends import JobEnd, end_of
+from daemon.service.ends import BEFORE_PAYING, BY_ATTEMPTS, JobEnd, end_of
 from daemon.service.leash import Leash, LeashedPurse
 from daemon.service.project import Project
 from daemon.telling.events import Bus
 from daemon.training.train import train_with
 from daemon.wiring import Parts, open_parts
+from harnesses.outcome import Outcome
 from sandboxes.gateway.heard import Heard, unheard
 from sandboxes.sandbox import SandboxError
 
@@ -57,6 +59,10 @@ class LogTeller:
         log.warning("notice", line=line)
 
 
+def _untold(project: str, troubles: Iterable[str]) -> None:
+    del project, troubles
+
+
 @dataclass
 class Runner:
     """Runs jobs; one object a daemon."""
@@ -70,6 +76,8 @@ class Runner:
     """What all skills together may take today; None: as much as they like."""
     heard: Heard = unheard
     """Is told of each request to a provider."""
+    over: Callable[[str, Iterable[str]], None] = _untold
+    """Is told, while a run goes on, which troubles of its project it has shown to be gone."""
     clock: Callable[[], float] = time.time
     engine: str = ""
     """The engine of the newest run, and its version."""
@@ -100,7 +108,11 @@ class Runner:
         observer = BoardObserver(
             self.board,
             project.name,
-            (*self.observers(project.name, job.number), CircuitObserver(circuits["target"])),
+            (
+                *self.observers(project.name, job.number),
+                CircuitObserver(circuits["target"]),
+                _Showing(partial(self.over, project.name)),
+            ),
         )
         guard = partial(_guard, circuits=circuits, leash=leash, day=self.day)
         async with (
@@ -109,7 +121,7 @@ class Runner:
         ):
             if parts.engine is not None:
                 self.engine = f"{parts.engine.engine} {parts.engine.version}".strip()
-            report = await train_with(parts, teller, preflight=partial(self._preflight, circuits=circuits))
+            report = await train_with(parts, teller, preflight=partial(self._preflight, project, circuits))
             branch = parts.history.branch
             await _clear_away(parts)
             await keep_house(parts.state, config.retention, self.clock(), journal=parts.journal)
@@ -123,7 +135,7 @@ class Runner:
             what = f"{published['outcome']}: {published['reason']}"
             self.bus.publish("published", what, project=project.name, job=job.number, **published)
 
-    async def _preflight(self, parts: Parts, circuits: Mapping[Payer, Circuit]) -> None:
+    async def _preflight(self, project: Project, circuits: Mapping[Payer, Circuit], parts: Parts) -> None:
         """Ask whoever has not answered for a while, or whose circuit is open, before anything is paid."""
         assert parts.optimizer_canary is not None
         canaries = {
@@ -140,6 +152,7 @@ class Runner:
             elif not await probe(circuit, canaries[payer]):
                 raise RunStopped(circuit.reason)
             self._answered[f"{payer} {circuit.name}"] = time.monotonic()
+        self.over(project.name, BEFORE_PAYING)
 
     def _note_answers(self, circuits: Mapping[Payer, Circuit]) -> None:
         """A run that came to its end was answered."""
@@ -149,10 +162,10 @@ class Runner:
     def _failed(self, error: Exception, project: Project, job: Job, leash: Leash) -> JobEnd:
         circuits = self.circuits.of(project.config)
         self.circuits.note_error(project.config, error)
-        for payer, circuit in circuits.items():
-            if circuit.reason:
-                self._answered.pop(f"{payer} {circuit.name}", None)
         end = replace(end_of(error, leash, job.tries, self.clock()), error=kind_of(error))
+        for payer, circuit in circuits.items():
+            if circuit.reason or end.trouble == "provider":
+                self._answered.pop(f"{payer} {circuit.name}", None)
         if end.fault:
             log.error("a job failed by a fault of honed", exc_info=error)
         blocked = self.circuits.blocked(project.config)
@@ -160,6 +173,20 @@ class Runner:
             reason, wait = blocked
             return JobEnd("queued", reason, self.clock() + wait, "provider", error="provider")
         return end
+
+
+@dataclass(frozen=True)
+class _Showing:
+    """An `Observer`: an attempt that is scored shows that what it needed works."""
+
+    over: Callable[[Iterable[str]], None]
+
+    def notify(self, event: Event) -> None:
+        """As `Observer.notify`."""
+        if not isinstance(event, AttemptFinished) or event.reused:
+            return
+        if ENGINE[Outcome(event.outcome)] is Effect.ANSWERED:
+            self.over(BY_ATTEMPTS)
 
 
 def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash, day: SharedDay | None) -> Purse:

@@ -86,7 +86,7 @@ class Service:
             await self.store.note(_NAMES, self.projects.names)
             board = Board()
             day = SharedDay(lambda: self.projects.main.daemon.day, self.projects.all)
-            runner = Runner(self.bus, board, self.circuits, self._observers, day)
+            runner = Runner(self.bus, board, self.circuits, self._observers, day, over=self.troubles.end_all)
             self.looker = Looker(self.store, self.bus, self.troubles)
             self.worker = Worker(
                 self.projects, self.store, runner, board, self.bus, self.circuits, self.troubles, self._look_after

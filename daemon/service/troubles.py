@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -39,6 +39,11 @@ class Troubles:
             return
         log.info("trouble is over", trouble=name, project=project, seconds=round(self.clock() - found.since, 1))
         self.bus.publish("broken", f"{name} works again", project=project, trouble=name, over=True)
+
+    def end_all(self, project: str, names: Iterable[str]) -> None:
+        """Several of a project work again."""
+        for name in sorted(names):
+            self.end(name, project=project)
 
     def of(self, name: str) -> set[str]:
         """Projects that have this trouble."""

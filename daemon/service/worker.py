@@ -81,6 +81,8 @@ class Worker:
     """Why nothing begins any more; empty while it works."""
     last: Choice | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _shut_out: set[str] = field(default_factory=set)
+    """Projects whose provider's circuit was open when their last run ended."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """Of jobs, with the look that follows each."""
 
@@ -167,6 +169,9 @@ class Worker:
 
     def _standing(self, project: Project, jobs: tuple[Job, ...], pauses: dict[str, str]) -> Standing:
         blocked = self.circuits.blocked(project.config)
+        if project.name in self._shut_out and self.circuits.closed(project.config):  # another one's probe may do that
+            self._shut_out.discard(project.name)
+            self.troubles.end("provider", project=project.name)
         use = self.uses.get(project.name) or Use(project.name)
         return Standing(
             project.name,
@@ -277,9 +282,10 @@ class Worker:
         await self.store.save(done)
         if end.trouble:
             self.troubles.begin(end.trouble, end.reason, project=project.name)
+            if end.trouble == "provider" and not self.circuits.closed(project.config):
+                self._shut_out.add(project.name)
         elif end.state == "done":
-            for name in sorted(OF_RUNS):
-                self.troubles.end(name, project=project.name)
+            self.troubles.end_all(project.name, OF_RUNS)
         facts: dict[str, Any] = {"state": end.state, "run": done.run_id, "accepted": end.accepted, "score": end.score}
         facts |= {"branch": end.branch, "commits": list(end.commits), "not_before": end.not_before, "error": end.error}
         said = f"{end.state}: {end.reason}" if end.state != "queued" else f"waits: {end.reason}"

@@ -19,12 +19,14 @@ from daemon.config import load_config
 from daemon.housekeeping import room
 from daemon.housekeeping.disk import Disk
 from daemon.jobs.job import Cause, Job
+from daemon.rollouts.progress import AttemptFinished
 from daemon.service.board import Board
 from daemon.service.circuits import Circuits
-from daemon.service.ends import JobEnd
+from daemon.service.ends import BEFORE_PAYING, BY_ATTEMPTS, OF_RUNS, JobEnd
 from daemon.service.leash import Leash
 from daemon.service.project import Project
 from daemon.service.runner import Runner
+from daemon.service.troubles import Troubles
 from daemon.telling.events import Bus
 from sandboxes.sandbox import GIB, MIB, SandboxError
 from tests.support.projects import chat_project, greeting_tasks
@@ -93,6 +95,41 @@ async def test_a_revoked_key_opens_the_circuit_names_the_key_and_heals_once_it_i
         revoked = False
         assert (await daemon.job()).state == "done"
         assert all(circuit.admits(0.0) for circuit in daemon.runner.circuits.all())
+
+
+class Falls:
+    """An observer of a run: at its first scored attempt, honed itself fails."""
+
+    def notify(self, event: object) -> None:
+        if isinstance(event, AttemptFinished):
+            raise RuntimeError("a fault")
+
+
+async def test_a_trouble_is_over_with_its_cause_though_the_run_then_ends_for_another(tmp_path: Path) -> None:
+    revoked = True
+    async with Upstream([lambda _: REFUSED if revoked else Step(text="Hello")]) as provider:
+        daemon = lay(tmp_path, provider.base_url("openai"))
+        troubles = Troubles(Bus())
+        daemon.runner.over = troubles.end_all
+        for name in ("provider", "repository", "engine", "honed"):
+            troubles.begin(name, "does not work", project="greeter")
+        waits(await daemon.job(), "provider")
+        assert {one.name for one in troubles.all()} == {"provider", "repository", "engine", "honed"}
+        revoked = False
+        daemon.runner.observers = lambda project, job: (Falls(),)
+        waits(await daemon.job(), "honed")
+    assert [one.name for one in troubles.all()] == ["engine", "honed"], "no attempt was seen to end"
+
+
+async def test_a_run_that_goes_on_ends_the_troubles_that_it_has_left_behind(tmp_path: Path) -> None:
+    async with Upstream([Step(text="Hello")]) as provider:
+        daemon = lay(tmp_path, provider.base_url("openai"))
+        told: list[frozenset[str]] = []
+        daemon.runner.over = lambda project, names: told.append(frozenset(names))
+        assert (await daemon.job()).state == "done"
+    assert told[0] == BEFORE_PAYING
+    assert set(told[1:]) == {BY_ATTEMPTS}
+    assert BEFORE_PAYING | BY_ATTEMPTS <= OF_RUNS
 
 
 async def test_a_lost_network_heals_once_it_is_back(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from daemon.service.told_store import ToldStore
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
+from harnesses.outcome import Outcome
 from tests.support.waiting import PATIENCE_S, until
 from tests.unit.service.test_projects import lay
 
@@ -473,6 +474,21 @@ async def test_a_look_that_fails_keeps_nothing_from_being_chosen(tmp_path: Path)
             await house.settled()
     assert house.runner.began == [("pdf", 1), ("pdf", 2)]
     assert [row["event"] for row in logs if row["log_level"] == "error"] == ["a look after a run failed"]
+
+
+async def test_a_provider_s_trouble_ends_with_its_circuit_though_no_job_waits_any_more(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    circuit = house.worker.circuits.of(house.projects.all()[0].config)["target"]
+    circuit.note(Outcome.AUTH, 0.0)
+    circuit.begin_probe(0.0)  # else it would be waited for
+    house.runner.ends = [JobEnd("queued", "no key", house.worker.clock() + 1e5, "provider")]
+    async with house.working():
+        job = await house.queue()
+        await house.until(lambda: bool(house.troubles.all()))
+        await house.desk.cancel(job.number, hard=False)
+    assert [one.name for one in (await house.desk.status()).troubles] == ["provider"]
+    circuit.note(Outcome.COMPLETED, 0.0)
+    assert (await house.desk.status()).troubles == ()
 
 
 async def test_only_what_a_run_proves_is_over_with_it(tmp_path: Path) -> None:

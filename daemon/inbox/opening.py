@@ -20,7 +20,7 @@ from daemon.inbox.record import SessionRecord
 from daemon.inbox.sqlite import FILE, SqliteInbox
 from daemon.inbox.use import Use, use_of
 from daemon.places import state_folder
-from daemon.private import private_folder
+from daemon.private import private_folder, refuse_misplaced
 from daemon.scrubbing import register_environment, scrub
 from harnesses.traces.skill_sightings import body_digest
 from skills_repo.skill import SKILL_FILE
@@ -118,6 +118,7 @@ def _any_there(folders: Sequence[Path]) -> bool:
 def _lay(config: Config) -> None:
     folder = drop_folder(config)
     private_folder(state_folder(config))
+    refuse_misplaced(folders=[folder], files=[state_folder(config) / FILE])
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     ignore = folder.parent / ".gitignore"
     if not ignore.exists():

@@ -101,6 +101,8 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None:
             return self._connection
+        if self.path.is_dir():
+            raise JournalError(f"{self._name} is a folder, and honed needs a file there: move it away")
         if self.read_only:
             if not self.path.exists():
                 raise JournalError(

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from daemon.control.holding import daemon_that_holds
 from daemon.journal.journal import JournalError
-from daemon.private import private_folder
+from daemon.private import MisplacedError, private_folder, refuse_misplaced, refuse_misplaced_state
 
 _DYING_S = 10.0
 """How long a dead process's last child is waited for."""
@@ -46,10 +46,15 @@ def state_lock(folder: Path, name: str = "honed") -> Iterator[None]:
     pid_file = folder / f"{name}.pid"
     try:
         private_folder(folder)
+        refuse_misplaced(files=[Path(lock.lock_file)])
+        if name == "honed":  # whoever works with all of it
+            refuse_misplaced_state(folder)
         _acquire(lock, pid_file)
     except Timeout as error:
         pid = _holder(pid_file)
         raise StateBusyError(folder, pid, daemon_that_holds(folder, pid)) from error
+    except MisplacedError as error:
+        raise JournalError(f"{error.filename} {error.strerror}") from error
     except OSError as error:
         raise JournalError(f"the state directory {folder}: {error.strerror} (make it writable)") from error
     try:

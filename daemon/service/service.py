@@ -308,8 +308,9 @@ class Service:
             try:
                 announce(project, self.socket, boot=self.desk.boot)
             except OSError as error:
-                what = f"{project.state}: {error.strerror}: verbs do not find the daemon from this project"
-                self.troubles.begin(_SIGNPOST, what, project=project.name, remedy="make the folder writable")
+                place = error.filename2 or error.filename or project.state
+                what = f"{place}: {error.strerror}: verbs do not find the daemon from this project"
+                self.troubles.begin(_SIGNPOST, what, project=project.name, remedy="make it writable, or remove it")
             else:
                 self.troubles.end(_SIGNPOST, project=project.name)
 

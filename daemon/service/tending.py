@@ -71,8 +71,11 @@ class Tending:
             for project in self.projects.all():
                 try:
                     await self._sessions_of(project)
-                except (JournalError, OSError) as error:
+                except JournalError as error:
                     self.troubles.begin("inbox", str(error), project=project.name)
+                except OSError as error:
+                    what = f"{error.filename or project.state}: {error.strerror or error}"
+                    self.troubles.begin("inbox", what, project=project.name)
                 else:
                     self.troubles.end("inbox", project=project.name)
             await asyncio.sleep(_INBOX_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import tests
 from daemon.journal.journal import JournalError
 from daemon.journal.lock import StateBusyError, state_lock
+from daemon.journal.sqlite import SqliteJournal
 
 ROOT = Path(tests.__file__).parent.parent
 HOLD = """
@@ -144,3 +146,40 @@ def test_a_project_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="No such file"):
         state_lock(tmp_path / "gone" / ".honed").__enter__()
     assert not (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize("name", ["", "attempts", "doors", "images", "inbox", "scratch"])
+def test_a_file_where_a_folder_belongs_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    state = tmp_path / ".honed"
+    place = state / name if name else state
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("mine")
+    with pytest.raises(JournalError, match=rf"{re.escape(str(place))} is no folder.*: move it away"):
+        state_lock(state).__enter__()
+    assert place.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["honed.lock", ".gitignore", "engine", "inbox.sqlite", "journal.sqlite"])
+def test_a_folder_where_a_file_belongs_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(JournalError, match=rf"{re.escape(str(tmp_path / name))} is a folder.*: move it away"):
+        state_lock(tmp_path).__enter__()
+
+
+def test_a_daemon_minds_only_its_own_lock_and_what_a_run_needs_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "attempts").write_text("no folder")
+    with state_lock(tmp_path, "daemon"):
+        pass
+    (tmp_path / "daemon.lock").unlink()
+    (tmp_path / "daemon.lock").mkdir()
+    with pytest.raises(JournalError, match=r"daemon\.lock is a folder.*: move it away"):
+        state_lock(tmp_path, "daemon").__enter__()
+
+
+async def test_a_database_that_is_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "j.sqlite").mkdir()
+    for read_only in (False, True):
+        journal = SqliteJournal(tmp_path / "j.sqlite", read_only=read_only)
+        with pytest.raises(JournalError, match=r"j\.sqlite is a folder"):
+            await journal.find_runs()
+        await journal.close()

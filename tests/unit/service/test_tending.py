@@ -122,7 +122,7 @@ async def test_a_state_folder_that_cannot_be_written_is_told_and_stops_nothing(
     [trouble] = tended.troubles.all()
     assert trouble.name == "house"
     assert str(tended.state) in trouble.what
-    assert "make it writable" in trouble.what
+    assert "move it away" in trouble.what
     assert folder.exists()
     lock.rmdir()
     await one_round(tended.tending.house(), monkeypatch)

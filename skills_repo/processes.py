@@ -44,7 +44,8 @@ async def run_awaited(
 ) -> tuple[int, bytes]:
     """Likewise without a thread: exit code and the last `keep` bytes of its errors; its output is dropped.
 
-    What it leaves running in the background cannot hold this up. Raises `OSError`, and `TimeoutError` once it is ended.
+    What it leaves running in the background, when it ends by itself, is its own and cannot hold this up. Raises
+    `OSError`, and `TimeoutError` once it is ended.
     """
     with TemporaryFile() as given, TemporaryFile() as errors:
         given.write(stdin)

@@ -16,7 +16,7 @@ from daemon.cli.output import Output
 from daemon.cli.run import run
 from daemon.control.wire import to_data
 from daemon.plain import plain
-from daemon.service.desk import Explanation
+from daemon.service.desk import Explanation, Weighed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +57,12 @@ def _render(console: Console, found: Explanation) -> None:
     console.print()
     console.print("how the skills are weighed now, best first:")
     for one in found.weighed:
-        value = f"{one.value:.3f}" if one.eligible else "not eligible"
-        console.print(Text.assemble("  ", (plain(one.project), "bold"), f"  {value}"))
+        console.print(Text.assemble("  ", (plain(one.project), "bold"), f"  {_standing(one)}"))
         for reason in one.reasons:
             console.print(indented(console, Text(plain(reason), style="dim"), 6))
+
+
+def _standing(one: Weighed) -> str:
+    if one.running:
+        return f"running now (job {one.running})"
+    return f"{one.value:.3f}" if one.eligible else "not eligible"

@@ -43,4 +43,4 @@ def weigh(one: Standing, now: float, eligible: bool) -> Weighed:
         "never run" if last is None else f"last run {max(0.0, now - last) / 3600:.1f} h ago: x {age:.2f}",
         f"{share - 1} begun in the last 24 h: / {share}",
     )
-    return Weighed(one.project, eligible, value, reasons)
+    return Weighed(one.project, eligible, value, reasons, running=one.running.number if one.running else 0)

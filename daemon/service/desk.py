@@ -127,6 +127,8 @@ class Weighed:
     """What it was ordered by: the higher, the sooner."""
     reasons: tuple[str, ...]
     """Sentences with the figures that led to it."""
+    running: int = 0
+    """Number of the job that it runs now; 0: none."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from daemon.jobs.job import Cause, Job
-from daemon.service.desk import DeskError, Explanation, ProjectStatus, Status
+from daemon.service.desk import DeskError, Explanation, ProjectStatus, Status, Weighed
 from daemon.telling.events import Bus
 
 
@@ -63,6 +63,7 @@ class FakeDesk:
     is_alive: bool = True
     not_ready: str = ""
     queue: tuple[Job, ...] = ()
+    weighed: tuple[Weighed, ...] = ()
     refuses: str = ""
     """What every act is refused with; empty: it is done."""
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -84,7 +85,7 @@ class FakeDesk:
 
     async def explain(self, number: int) -> Explanation:
         """As the seam says."""
-        return Explanation(self._job(number), "it is the only one", ())
+        return Explanation(self._job(number), "it is the only one", self.weighed)
 
     async def jobs(self, newest: int) -> tuple[Job, ...]:
         """As the seam says."""

@@ -22,7 +22,7 @@ from daemon.jobs.sqlite import FILE, SqliteStore
 from daemon.jobs.store import Pause
 from daemon.journal.records import RunRecord
 from daemon.journal.sqlite import SqliteJournal
-from daemon.service.desk import Progress, Trouble
+from daemon.service.desk import Progress, Trouble, Weighed
 from tests.support.control import Beside, verb
 from tests.support.desk import FakeDesk, a_job, a_project, a_status
 from tests.support.projects import chat_project
@@ -210,6 +210,13 @@ def test_explain(daemon: Beside, toml: Path, capsys: Any) -> None:
     daemon.desk.queue = tuple(replace(job, chosen="it has the highest expected gain") for job in daemon.desk.queue)
     assert "chosen for: it has the highest expected gain" in verb("explain 7", toml, capsys).out
     assert verb("explain 7 --json", toml, capsys).result["explanation"]["job"]["number"] == 7
+
+
+def test_explain_says_which_skill_runs_now_and_which_may_not_begin(daemon: Beside, toml: Path, capsys: Any) -> None:
+    runs, waits = Weighed("pdf-forms", False, 0.5, (), running=7), Weighed("greeting", False, 0.25, ())
+    daemon.desk.weighed = (runs, waits, Weighed("xls", True, 0.125, ()))
+    said = verb("explain 7", toml, capsys).out.splitlines()
+    assert said[-3:] == ["  pdf-forms  running now (job 7)", "  greeting  not eligible", "  xls  0.125"]
 
 
 @pytest.mark.parametrize(

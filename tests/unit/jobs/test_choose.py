@@ -180,6 +180,12 @@ def test_a_persons_act_names_the_run_and_the_choice_says_why() -> None:
     assert scored.reasons[0] == "headroom 0.75, noise 0.22 (4 selection tasks)", "a run that failed has scored it, too"
 
 
+def test_a_skill_whose_run_goes_on_is_weighed_with_its_job() -> None:
+    standings = [Standing("a", (job(7, state="running"), job(8))), Standing("b", (job(9),))]
+    weighed = {one.project: (one.running, one.eligible) for one in choose(standings, RULES, NOW).weighed}
+    assert weighed == {"a": (7, False), "b": (0, True)}
+
+
 def test_the_order_of_what_is_given_changes_nothing() -> None:
     standings = [Standing(name, (job(n, "more", project=name, created=NOW),)) for n, name in enumerate("dacb", 1)]
     assert choose(standings, RULES, NOW) == choose(standings[::-1], RULES, NOW)

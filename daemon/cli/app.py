@@ -63,7 +63,7 @@ def build(verbs: Iterable[str] = tuple(_MODULES)) -> typer.Typer:
     """The command line with these verbs."""
     app = typer.Typer(
         name="honed",
-        help="Keep agent skills sharp: measured edits to SKILL.md, each one a git commit.",
+        help="Keep agent skills sharp: measured edits to SKILL.md, each one a git commit.\n\nExample: honed demo",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -40,7 +40,9 @@ Every = Annotated[bool, typer.Option("--all", help="Of every skill, and of none.
 def register(app: typer.Typer) -> None:
     """Add the verb and its parts."""
     group = typer.Typer(
-        no_args_is_help=True, help="Learn from real agent sessions: take them in, see what went wrong in them."
+        no_args_is_help=True,
+        help="Learn from real agent sessions: take them in, see what went wrong in them.\n\n"
+        "Example: honed inbox patterns",
     )
     group.command("add")(add)
     group.command("list")(list_sessions)

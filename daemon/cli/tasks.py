@@ -10,7 +10,10 @@ from daemon.cli.tasks_split import split_tasks
 
 def register(app: typer.Typer) -> None:
     """Add the verb and its two parts."""
-    group = typer.Typer(no_args_is_help=True, help="Check a task set before money is spent on it, and split it.")
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Check a task set before money is spent on it, and split it.\n\nExample: honed tasks check",
+    )
     group.command("check")(check_tasks)
     group.command("split")(split_tasks)
     app.add_typer(group, name="tasks")

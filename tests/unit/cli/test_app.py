@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -66,6 +67,29 @@ def _commands(app: Any) -> list[tuple[str, Any, list[str]]]:
         (name, commands[name], [str(getattr(one, "help", "") or "") for one in part.params])
         for name, part in found.items()
     ]
+
+
+def test_every_verb_and_every_group_shows_an_example_of_itself() -> None:
+    found = dict(_tree(get_command(build()), ()))
+    assert {(), ("inbox",), ("inbox", "add"), ("tasks", "split"), ("daemon",)} <= set(found)
+    for words, text in found.items():
+        example = re.search(r"^Example: honed (.+)$", text, re.MULTILINE)
+        assert example, f"honed {' '.join(words)} --help has no example"
+        given = tuple(example[1].split())
+        assert given[: len(words)] == words, f"an example of another verb: {example[0]}"
+    for group in {words[:-1] for words in found if words}:
+        example = re.search(r"^Example: honed (.+)$", found[group], re.MULTILINE)
+        assert example
+        assert tuple(example[1].split()[: len(group) + 1]) in found, "it names one of the group's verbs"
+        shown = CliRunner().invoke(build(), [*group, "--help"], env={"COLUMNS": "200"}).output
+        assert re.search(r"^ *Example: honed \w+", shown, re.MULTILINE), group
+
+
+def _tree(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every verb and group with the words that lead to it, and its help."""
+    yield words, command.help or ""
+    for name, part in getattr(command, "commands", {}).items():
+        yield from _tree(part, (*words, name))
 
 
 def test_a_section_named_in_help_is_shown() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.honed_cli import Ran, environment, git, honed
+from tests.support.honed_cli import HONED, Ran, environment, git, honed
 from tests.support.projects import SKILL, chat_project, greeting_tasks
 
 ADDRESS = "http://127.0.0.1:9/v1"
@@ -152,7 +152,7 @@ def test_unknown_refs_are_named(project: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["init", "setup", "doctor", "train", "eval", "log", "demo"])
 def test_every_verb_has_help_with_an_example_and_json(verb: str, tmp_path: Path) -> None:
-    ran = honed(verb, "--help", cwd=tmp_path)
+    ran = honed(verb, "--help", cwd=tmp_path, program=HONED)
     assert ran.code == 0
     assert f"honed {verb}" in ran.stdout.split("Example:")[1]
     assert "--json" in ran.stdout

@@ -54,7 +54,7 @@ def test_a_narrow_locale_ends_nothing(tmp_path: Path) -> None:
     project = demo_project(tmp_path / "a path with spaces", chat=True)
     env = environment(PYTHONIOENCODING="ascii")
     for arguments in (("--log-text", "eval"), ("eval", "--json"), ("log",)):
-        ran = honed(*arguments, cwd=project, env=env)
+        ran = honed(*arguments, cwd=project, env=env, program=HONED)
         assert ran.code == 0, ran.stderr
         assert "Traceback" not in ran.stderr
 

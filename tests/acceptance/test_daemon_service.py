@@ -46,10 +46,10 @@ def told(heard: socket.socket, wanted: str) -> list[str]:
         assert lines == ["WATCHDOG=1"]
 
 
-def supervised(tmp_path: Path, locked: Path | None = None) -> Daemon:
+def supervised(tmp_path: Path, locked: Path) -> Daemon:
     project = demo_project(tmp_path / "project", keep=KEEP, chat=True)
     env = environment(NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="900000")
-    return Daemon(project, env=env, through=() if locked is None else (sys.executable, str(locked)))
+    return Daemon(project, env=env, through=(sys.executable, str(locked)))
 
 
 def test_its_supervisor_hears_how_it_is(tmp_path: Path, heard: socket.socket) -> None:

@@ -63,7 +63,7 @@ def _by_events(project: Path, n: int, say: Say) -> tuple[list[float], list[float
     git(project.parent, "clone", "--quiet", str(project), str(clone))
     saved: list[float] = []
     pushed: list[float] = []
-    with daemon(project) as one:
+    with daemon(project, through=()) as one:
         _settled(one)
         for turn in range(n):
             saved.append(_reaction(one, lambda turn=turn: _save_task(project, turn)))  # type: ignore[misc]
@@ -81,7 +81,7 @@ def _by_poll(project: Path, n: int, say: Say) -> list[float]:
     with (project / "honed.toml").open("a") as toml:
         toml.write(f"\n[daemon]\ndebounce_s = 60.0\npoll_s = {POLL_S}\n")
     polled: list[float] = []
-    with daemon(project) as one:
+    with daemon(project, through=()) as one:
         _settled(one)
         for turn in range(n):
             time.sleep(POLL_S * turn / n)  # at another moment between two polls each time
@@ -142,7 +142,7 @@ def _edit(clone: Path, turn: int) -> None:
 
 def _idle(project: Path, seconds: float, say: Say) -> tuple[float, float]:
     """Percent of a core and the most memory of a daemon that has started and finds nothing to do."""
-    with daemon(project) as one:
+    with daemon(project, through=()) as one:
         _settled(one)
         time.sleep(3.0)
         jobs, looks, before = len(one.jobs()), one.status().looks, _cpu_s(one)

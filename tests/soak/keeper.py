@@ -53,7 +53,7 @@ class Keeper:
         """A new one; raises `AssertionError` with its log if it does not come up."""
         self.temp.mkdir(exist_ok=True)
         more = {"TMPDIR": str(self.temp), MARK: str(self.temp)} | ({"DOCKER_HOST": self.docker} if self.docker else {})
-        self.daemon = Daemon(self.folder, env=environment(**more))
+        self.daemon = Daemon(self.folder, env=environment(**more), through=())
         self.starts += 1
 
     def kill(self) -> None:

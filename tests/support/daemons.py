@@ -10,32 +10,40 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from daemon.control.address import SOCKET_NAME
 from daemon.control.client import Client
 from daemon.control.errors import ControlError
 from daemon.jobs.job import ENDED, Job
 from daemon.service.desk import ProjectStatus, Status
+from tests.support.forked import Forked
 from tests.support.honed_cli import HONED, LIMIT_S, environment
 
 
 class Daemon:
-    """One process. Everything waits for what it looks for, at most `LIMIT_S`."""
+    """One process. Everything waits for what it looks for, at most `LIMIT_S`.
 
-    def __init__(self, folder: Path, *, env: dict[str, str] | None = None, through: tuple[str, ...] = ()) -> None:
+    It is forked, as that is quick; with `through` it is started as people do, by these words (none: by itself).
+    """
+
+    def __init__(
+        self, folder: Path, *, env: dict[str, str] | None = None, through: tuple[str, ...] | None = None
+    ) -> None:
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.daemon.log"
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*through, HONED, "--log-json", "daemon"],
-                cwd=folder,
-                env=environment() if env is None else env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-            )
+            self.process = self._started(environment() if env is None else env, through, log)
         self.until(self.answers, "it answers")
+
+    def _started(
+        self, env: dict[str, str], through: tuple[str, ...] | None, log: IO[bytes]
+    ) -> Forked | subprocess.Popen[bytes]:
+        command = [*(through or ()), HONED, "--log-json", "daemon"]
+        with Path(os.devnull).open("r+b") as nothing:
+            if through is None:
+                return Forked(command, cwd=self.folder, env=env, stdout=nothing, stderr=log)
+            return subprocess.Popen(command, cwd=self.folder, env=env, stdin=nothing, stdout=nothing, stderr=log)
 
     @property
     def client(self) -> Client:
@@ -91,9 +99,11 @@ class Daemon:
 
 
 @contextmanager
-def daemon(folder: Path, *, env: dict[str, str] | None = None) -> Iterator[Daemon]:
+def daemon(
+    folder: Path, *, env: dict[str, str] | None = None, through: tuple[str, ...] | None = None
+) -> Iterator[Daemon]:
     """A daemon for a while; it is killed if a test did not end it."""
-    one = Daemon(folder, env=env)
+    one = Daemon(folder, env=env, through=through)
     try:
         yield one
     finally:

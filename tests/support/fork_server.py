@@ -1,0 +1,89 @@
+"""A process that has imported all of `honed` and forks one command after the other: each is spared the imports.
+
+    python -m tests.support.fork_server FD
+
+`FD` is a socket of packets. A packet is one command as JSON, with four descriptors: its stdin, stdout, stderr, and a
+socket on which the server says its process id, and how it ended. The server ends when the other end of `FD` is closed.
+A child differs from a command that was started: it has all modules, its server's hash seed, and its locale.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import socket
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from daemon.cli import app, main
+
+MOST = 1 << 20
+
+
+def serve(control: socket.socket) -> None:
+    """Until there is nobody to serve; returns in the children too, which are then what was asked for."""
+    running: dict[int, tuple[int, socket.socket]] = {}
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    while True:
+        for ready, _ in poll.poll():
+            if ready in running:
+                poll.unregister(ready)
+                _tell_end(ready, *running.pop(ready))
+                continue
+            packet, given, _, _ = socket.recv_fds(control, MOST, 4)
+            if not packet:
+                sys.exit()
+            child = os.fork()
+            if child == 0:
+                _become(json.loads(packet), given)
+                return
+            answer = socket.socket(fileno=given.pop())
+            for one in given:
+                os.close(one)
+            with suppress(OSError):  # who asked has given up
+                answer.send(str(child).encode())
+            handle = os.pidfd_open(child)
+            poll.register(handle, select.POLLIN)
+            running[handle] = child, answer
+
+
+def _tell_end(handle: int, child: int, answer: socket.socket) -> None:
+    os.close(handle)
+    _, status = os.waitpid(child, 0)
+    with answer, suppress(OSError):
+        answer.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(command: dict[str, Any], given: list[int]) -> None:
+    """Take the command's place: its streams and no other descriptor, its folder, its environment."""
+    for number, one in enumerate(given[:3]):
+        os.dup2(one, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.chdir(command["cwd"])
+    os.environ.clear()
+    os.environ.update(command["env"])
+    time.tzset()
+    sys.argv = command["argv"]
+    sys.path[0] = str(Path(sys.argv[0]).parent)
+
+
+def _ready() -> None:
+    for name in app._MODULES.values():
+        import_module(f"daemon.cli.{name}")
+    tasks = [one.name for one in Path("/proc/self/task").iterdir()]
+    assert len(tasks) == 1, "threads do not come along when a process forks"
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    _ready()
+    serve(socket.socket(fileno=int(sys.argv[1])))
+    main()

@@ -1,7 +1,8 @@
 """`[daemon.day]`: what all skills of one daemon may take on one day (UTC), counted over restarts from their journals.
 
-Invariant: nothing begins once a cap is used up; what is in flight is finished, so a cap on tokens or money is overshot
-by that at most, one on attempts never.
+A project that does not run here may be worked on by another process (`honed train --alone`): its journal is read again
+at every beginning of a run or step. Invariants: nothing begins once a cap is used up, or while nobody can tell what was
+spent; what is in flight is finished, so a cap on tokens or money is overshot by that at most, one on attempts never.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from daemon.budget.purse import Purse, Spend
 from daemon.budget.reached import BudgetReached
 from daemon.budget.totals import Payer, Totals
 from daemon.config_train import CapSection
+from daemon.journal.journal import JournalError
 from daemon.service.project import Project
 from daemon.service.spending import spent_today
 from sandboxes.gateway.policy import Usage
@@ -39,42 +41,71 @@ class SharedDay:
     """As the configuration has them now."""
     projects: Callable[[], Iterable[Project]]
     clock: Callable[[], float] = time.time
-    _spent: Totals = field(default_factory=Totals)
+    _spent: dict[str, Totals] = field(default_factory=dict)
+    """By project."""
     _date: int = -1
-    _known: set[str] = field(default_factory=set)
+    _active: set[str] = field(default_factory=set)
+    """Projects that a run of this process works on: what they spend is counted as it is spent."""
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """No run begins while another one still reads what all have spent."""
 
-    async def begin(self) -> None:
-        """Read what projects that were not counted yet have spent today."""
+    async def begin(self, project: str = "") -> None:
+        """A run or step of a project begins: read what all that do not run here have spent today.
+
+        Raises `JournalError` where that cannot be told while something is capped.
+        """
         async with self._reading:
             self._turn_the_page()
-            for project in self.projects():
-                if project.name not in self._known:
-                    self._known.add(project.name)
-                    found = await spent_today(project.config, self.clock())
-                    self._spent = self._spent.plus(found.attempts, Usage(input_tokens=found.tokens, usd=found.usd))
+            for one in self.projects():
+                if one.name not in self._active:
+                    await self._read(one)
+            self._active |= {project} - {""}
+
+    def end(self, project: str) -> None:
+        """Its run has ended: another process may work on it from now on."""
+        self._active.discard(project)
+
+    async def _read(self, project: Project) -> None:
+        try:
+            found = await spent_today(project.config, self.clock())
+        except JournalError as error:
+            if self.caps() == CapSection():
+                return
+            msg = f"[daemon.day] cannot be kept, for nobody can tell what {project.name} has spent today: {error}"
+            raise JournalError(msg) from error
+        # Not every request that was paid here stands in the journal, and here not what others paid.
+        self._spent[project.name] = _most(self._spent.get(project.name, Totals()), found)
 
     def check(self) -> None:
         """Raise `DayReached` if nothing more may begin today."""
         self._turn_the_page()
         now = self.clock()
         try:
-            Meter("day", self.caps(), self._spent, 0.0, now).check(now)
+            Meter("day", self.caps(), _sum(self._spent.values()), 0.0, now).check(now)
         except BudgetReached as reached:
             raise DayReached(reached) from reached
 
-    def add(self, attempts: int, usage: Usage) -> None:
+    def add(self, attempts: int, usage: Usage, project: str = "") -> None:
         """Count what was begun or has ended."""
         self._turn_the_page()
-        self._spent = self._spent.plus(attempts, usage)
+        self._spent[project] = self._spent.get(project, Totals()).plus(attempts, usage)
 
     def _turn_the_page(self) -> None:
         date = int(self.clock() // DAY_S)
         if date != self._date:
-            # What a project spent on this day before it was first asked is still read.
-            self._known = set() if self._date < 0 else {project.name for project in self.projects()}
-            self._date, self._spent = date, Totals()
+            self._date, self._spent = date, {}
+
+
+def _sum(parts: Iterable[Totals]) -> Totals:
+    found = Totals()
+    for one in parts:
+        found = found.plus(one.attempts, Usage(input_tokens=one.tokens, usd=one.usd))
+    return found
+
+
+def _most(one: Totals, other: Totals) -> Totals:
+    usd = None if one.usd is None or other.usd is None else max(one.usd, other.usd)
+    return Totals(max(one.attempts, other.attempts), max(one.tokens, other.tokens), usd)
 
 
 @dataclass(frozen=True)
@@ -83,14 +114,16 @@ class DayPurse:
 
     purse: Purse
     day: SharedDay
+    project: str = ""
 
     async def begin_run(self, run_id: str) -> None:
         """As `Purse.begin_run`."""
-        await self.day.begin()
+        await self.day.begin(self.project)
         await self.purse.begin_run(run_id)
 
     async def begin_step(self, step: int) -> None:
         """As `Purse.begin_step`."""
+        await self.day.begin(self.project)
         await self.purse.begin_step(step)
 
     def check(self) -> None:
@@ -104,13 +137,13 @@ class DayPurse:
         self.day.check()
         async with self.purse.spending(payer) as spend:
             self.day.check()  # others have spent while this one waited for room
-            self.day.add(1 if payer == "target" else 0, Usage())
+            self.day.add(1 if payer == "target" else 0, Usage(), self.project)
             try:
                 yield spend
             finally:
-                self.day.add(0, spend.usage)
+                self.day.add(0, spend.usage, self.project)
 
     def settle(self, payer: Payer, usage: Usage) -> None:
         """As `Purse.settle`."""
-        self.day.add(0, usage)
+        self.day.add(0, usage, self.project)
         self.purse.settle(payer, usage)

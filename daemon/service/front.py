@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon import __version__
+from daemon.budget.totals import Totals
 from daemon.jobs.job import ENDED, Cause, Job
 from daemon.jobs.standing import Seat
 from daemon.jobs.store import JobStore, Pause
+from daemon.journal.journal import JournalError
 from daemon.service.desk import CircuitStatus, DaemonState, DeskError, Explanation, ProjectStatus, Status
 from daemon.service.project import Project
 from daemon.service.spending import spent_today
@@ -179,7 +181,10 @@ class FrontDesk:
     async def _project(self, project: Project, seat: Seat, jobs: tuple[Job, ...], accepted: int) -> ProjectStatus:
         results = [job for job in jobs if job.score is not None]
         ended = [job for job in jobs if job.state in ENDED and job.state != "joined"]
-        spent = await spent_today(project.config, self.clock())
+        try:
+            spent = await spent_today(project.config, self.clock())
+        except JournalError:  # whatever needs it says so
+            spent = Totals(usd=None)
         return ProjectStatus(
             name=project.name,
             file=str(project.file),

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -114,9 +115,10 @@ class Runner:
                 _Showing(partial(self.over, project.name)),
             ),
         )
-        guard = partial(_guard, circuits=circuits, leash=leash, day=self.day)
+        guard = partial(_guard, circuits=circuits, leash=leash, day=self.day, project=project.name)
         async with (
             self.alone[project.name],
+            self._counted(project.name),
             open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts,
         ):
             if parts.engine is not None:
@@ -128,6 +130,15 @@ class Runner:
         self._note_answers(circuits)
         await self._publish(project, job)
         return end_of_run(report, branch)
+
+    @asynccontextmanager
+    async def _counted(self, project: str) -> AsyncIterator[None]:
+        """What the project spends is counted here until its run ends."""
+        try:
+            yield
+        finally:
+            if self.day:
+                self.day.end(project)
 
     async def _publish(self, project: Project, job: Job) -> None:
         published = await publish_after(project.config, LogTeller())
@@ -189,8 +200,10 @@ class _Showing:
             self.over(BY_ATTEMPTS)
 
 
-def _guard(purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash, day: SharedDay | None) -> Purse:
-    shared = DayPurse(purse, day) if day else purse
+def _guard(
+    purse: Purse, *, circuits: Mapping[Payer, Circuit], leash: Leash, day: SharedDay | None, project: str
+) -> Purse:
+    shared = DayPurse(purse, day, project) if day else purse
     return LeashedPurse(GuardedPurse(shared, circuits), leash)
 
 

@@ -11,6 +11,7 @@ from daemon.budget.purse import OpenPurse
 from daemon.budget.totals import Totals
 from daemon.config import Config, ConfigError, load_config
 from daemon.config_train import CapSection
+from daemon.journal.journal import JournalError
 from daemon.journal.records import AttemptKey, RunRecord
 from daemon.journal.sqlite import SqliteJournal
 from daemon.service.day import DayPurse, DayReached, SharedDay
@@ -101,17 +102,57 @@ async def test_a_new_day_begins_with_nothing() -> None:
     await spend(purse)
 
 
+async def attempts_elsewhere(project: Project, clock: Clock, run_id: str, n: int) -> None:
+    """Another process makes attempts in a project."""
+    project.state.mkdir(exist_ok=True)
+    journal = SqliteJournal(project.state / "journal.sqlite", clock=clock)
+    await journal.open_run(RunRecord(run_id, f"f-{run_id}", "skills/pdf", "c", "open", NOON))
+    for number in range(n):
+        key = AttemptKey("s", f"{run_id}-t{number}", "chat", {})
+        await journal.plan_attempt(f"{run_id}-a{number}", run_id, f"t{number}", key)
+    await journal.close()
+
+
+async def test_what_another_process_spends_between_two_runs_counts_and_nothing_counts_twice(tmp_path: Path) -> None:
+    clock = Clock()
+    one, two = (Project(name, load_config(lay(tmp_path / name))) for name in ("one", "two"))
+    shared = day(clock, one, two, attempts=10)
+    purse = DayPurse(OpenPurse(), shared, "one")
+    await purse.begin_run("r")
+    await spend(purse)
+    await attempts_elsewhere(one, clock, "r", 1)  # what this process writes down itself
+    await purse.begin_step(1)
+    shared.end("one")
+    await attempts_elsewhere(one, clock, "alone", 3)  # then somebody trains it alone, and the other one meanwhile
+    await attempts_elsewhere(two, clock, "alone", 5)
+    shared.check()
+    await DayPurse(OpenPurse(), shared, "two").begin_run("r")
+    shared.check()
+    await spend(purse)
+    with pytest.raises(DayReached, match=r"\(10\)"):
+        shared.check()
+
+
+async def test_nothing_is_spent_while_nobody_can_tell_what_was(tmp_path: Path) -> None:
+    clock = Clock()
+    one, two = (Project(name, load_config(lay(tmp_path / name))) for name in ("one", "two"))
+    two.state.mkdir()
+    (two.state / "journal.sqlite").write_bytes(b"no journal" * 100)
+    await DayPurse(OpenPurse(), day(clock, one, two), "one").begin_run("r")
+    purse = DayPurse(OpenPurse(), day(clock, one, two, attempts=3), "one")
+    with pytest.raises(JournalError, match=r"\[daemon\.day\].*two has spent.*two/\.honed/journal\.sqlite: ") as raised:
+        await purse.begin_run("r")
+    end = end_of(raised.value, Leash(), 1, NOON)
+    assert (end.state, end.trouble) == ("queued", "journal")
+    (two.state / "journal.sqlite").unlink()
+    await purse.begin_run("r")
+
+
 async def test_what_was_spent_before_a_restart_counts_once(tmp_path: Path) -> None:
     clock = Clock()
     file = lay(tmp_path)
     project = Project("pdf", load_config(file))
-    project.state.mkdir()
-    journal = SqliteJournal(project.state / "journal.sqlite", clock=clock)
-    await journal.open_run(RunRecord("r", "f", "skills/pdf", "c", "open", NOON))
-    for n in range(2):
-        key = AttemptKey("s", f"t{n}", "chat", {})
-        await journal.plan_attempt(f"a{n}", "r", f"t{n}", key)
-    await journal.close()
+    await attempts_elsewhere(project, clock, "r", 2)
     purse = DayPurse(OpenPurse(), day(clock, project, attempts=3))
     await purse.begin_run("r")
     await purse.begin_run("r")

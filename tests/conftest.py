@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from daemon import logs
 
 # The same examples on every run, and none that fails because the machine is busy.
-settings.register_profile("honed", derandomize=True, deadline=None)
+settings.register_profile("honed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("honed")
 
 

@@ -10,6 +10,8 @@ from typing import Self
 
 from aiohttp import web
 
+from tests.support.waiting import PATIENCE_S
+
 
 class Loopback:
     """Serves `handle` while it is open; a context manager, asynchronous or not."""
@@ -24,13 +26,13 @@ class Loopback:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(PATIENCE_S)
 
     def stop(self) -> None:
         """End, with everything that is open."""
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(PATIENCE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
 
     async def _start(self) -> None:
@@ -42,6 +44,11 @@ class Loopback:
     async def _stop(self) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}  # handlers of connections that were cut off
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self._loop.shutdown_default_executor()
 
 
 class Served:

@@ -21,6 +21,7 @@ from daemon.service.desk import Status
 from daemon.service.project import Project
 from tests.support.control import apart, project_at
 from tests.support.desk import FakeDesk
+from tests.support.processes import descriptors
 
 LONG = "a-folder-with-a-name-that-is-longer-than-most/" * 4
 
@@ -105,12 +106,12 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_for_the_kernel_still_leads_there(tmp_path: Path) -> None:
     folder = tmp_path / LONG
     folder.mkdir(parents=True)
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = descriptors()
     with short(folder / "x") as name:
         assert len(name) < 108
         Path(name).write_text("there")
     assert (folder / "x").read_text() == "there"
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before
 
 
 async def test_a_project_s_verbs_find_the_daemon_that_keeps_it(tmp_path: Path) -> None:

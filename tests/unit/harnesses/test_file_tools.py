@@ -137,7 +137,7 @@ def test_a_search_takes_time_in_proportion_to_the_text() -> None:
     began = time.process_time()
     assert "is in no" in use("search_text", files, query="a" * (QUERY_CHARS - 1) + "b").text
     assert "is in no" in use("search_text", files, query="(a+)+$").text
-    assert time.process_time() - began < 5.0
+    assert time.process_time() - began < 20, "hours, if it were not"
 
 
 def test_what_is_too_much_to_search_is_left_alone() -> None:

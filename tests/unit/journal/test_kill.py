@@ -17,13 +17,13 @@ from daemon.journal.sqlite import SqliteJournal
 ROOT = Path(tests.__file__).parent.parent
 
 
-def _kill_a_writer(path: Path, after_s: float) -> tuple[set[str], set[str]]:
-    """Ids that a writer said it had planned and finished before it was killed."""
+def _kill_a_writer(path: Path, lines_first: int, after_s: float) -> tuple[set[str], set[str]]:
+    """Ids that a writer said it had planned and finished, so many lines at least, before it was killed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     argv = [sys.executable, "-m", "tests.support.journal_writer", str(path)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=env) as child:
         assert child.stdout is not None
-        lines = [child.stdout.readline()]
+        lines = [child.stdout.readline() for _ in range(lines_first)]
         time.sleep(after_s)
         child.send_signal(signal.SIGKILL)
         lines += child.stdout.readlines()
@@ -38,7 +38,7 @@ async def test_every_row_told_of_survives_kill_9(tmp_path: Path) -> None:
     planned: set[str] = set()
     finished: set[str] = set()
     for _ in range(4):
-        more_planned, more_finished = _kill_a_writer(path, draw.uniform(0.0, 0.15))
+        more_planned, more_finished = _kill_a_writer(path, draw.randint(6, 30), draw.uniform(0.0, 0.02))
         planned |= more_planned
         finished |= more_finished
     assert len(finished) > 8

@@ -11,6 +11,7 @@ from sandboxes.child import Child
 from sandboxes.process import ProcessSandbox
 from sandboxes.sandbox import BoxSpec, Command, Ending
 from sandboxes.streams import CappedFile, Streams
+from tests.support.waiting import PATIENCE_S
 
 
 def full(self: CappedFile, data: bytes) -> None:
@@ -18,7 +19,7 @@ def full(self: CappedFile, data: bytes) -> None:
 
 
 async def settled(child: Child) -> None:
-    await asyncio.wait({child.end}, timeout=10)
+    await asyncio.wait({child.end}, timeout=PATIENCE_S)
     await child.drain()
 
 
@@ -48,6 +49,6 @@ async def test_a_process_that_does_not_go_away_is_told(tmp_path: Path) -> None:
 async def test_a_run_whose_output_is_lost_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CappedFile, "write", full)
     async with ProcessSandbox(owner="me").open(BoxSpec("a-1", tmp_path / "a-1", 0.0)) as box:
-        ended = await box.run(Command(("/bin/echo", "hi"), {}, 10.0))
+        ended = await box.run(Command(("/bin/echo", "hi"), {}, PATIENCE_S))
     assert (ended.ending, ended.exit_code) == (Ending.LOST, None)
     assert "No space left" in ended.detail

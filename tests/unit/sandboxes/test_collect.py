@@ -9,6 +9,7 @@ import pytest
 from sandboxes import collect as collecting
 from sandboxes.collect import MAX_DEPTH, MAX_LINES, collect, good_name
 from sandboxes.sandbox import Limits
+from tests.support.processes import descriptors
 
 
 def test_reads_regular_files_in_order(tmp_path: Path) -> None:
@@ -176,8 +177,8 @@ def test_leaves_no_descriptor_open(tmp_path: Path) -> None:
     for name in ("a/b/c", "d"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").write_bytes(b"x")
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = descriptors()
 
     collect(tmp_path, Limits())
 
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before

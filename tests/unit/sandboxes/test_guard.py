@@ -25,7 +25,7 @@ async def test_an_end_by_itself() -> None:
     end = never()
     asyncio.get_running_loop().call_later(0.05, end.set_result, 3)
 
-    assert await until_end(end, deadline_s=5, disk=lambda: None) is None
+    assert await until_end(end, deadline_s=PATIENCE_S, disk=lambda: None) is None
 
 
 async def test_the_deadline() -> None:
@@ -40,7 +40,7 @@ async def test_the_deadline() -> None:
 async def test_the_disk_bound() -> None:
     full = Stop(Ending.OVER_DISK, "full")
     looks = iter([None, None, full])
-    stop = await until_end(never(), deadline_s=5, disk=lambda: next(looks))
+    stop = await until_end(never(), deadline_s=PATIENCE_S, disk=lambda: next(looks))
 
     assert stop is full
 
@@ -64,13 +64,13 @@ async def test_a_failed_end_is_left_to_the_caller() -> None:
     end = never()
     end.set_exception(ValueError("x"))
 
-    assert await until_end(end, deadline_s=1, disk=lambda: None) is None
+    assert await until_end(end, deadline_s=PATIENCE_S, disk=lambda: None) is None
     assert isinstance(end.exception(), ValueError)
 
 
 async def test_cancelling_the_watch_leaves_the_end_alone() -> None:
     end = never()
-    watch = asyncio.create_task(until_end(end, deadline_s=5, disk=lambda: None))
+    watch = asyncio.create_task(until_end(end, deadline_s=PATIENCE_S, disk=lambda: None))
     await asyncio.sleep(0.02)
     watch.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -104,17 +104,21 @@ async def test_a_cancellation_while_the_last_look_is_given_up_goes_on(monkeypatc
 
 
 async def test_finish_outlasts_every_cancellation() -> None:
-    done = []
+    done, go_on = [], asyncio.Event()
 
     async def cleaning() -> str:
-        await asyncio.sleep(0.1)
+        await go_on.wait()
         done.append(True)
         return "clean"
 
     task = asyncio.create_task(finish(cleaning()))
     for _ in range(3):
         await asyncio.sleep(0.01)
+        assert not task.done()
         task.cancel()
+    await asyncio.sleep(0.01)
+    assert done == []
+    go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await task
 
@@ -131,7 +135,7 @@ async def test_finish_passes_errors_on() -> None:
 
 
 async def test_many_blocking_calls_do_not_wait_for_each_other() -> None:
-    barrier = threading.Barrier(20, timeout=10)
+    barrier = threading.Barrier(20, timeout=PATIENCE_S)
     results = await asyncio.gather(*(in_own_thread(barrier.wait) for _ in range(20)))
 
     assert sorted(results) == list(range(20))
@@ -158,7 +162,7 @@ async def test_a_disk_that_fills_fast_is_looked_at_at_once(monkeypatch: pytest.M
     monkeypatch.setattr(guard, "QUICK_S", 0.01)
     asked = iter([False, False, True])
     stop = await until_end(
-        never(), deadline_s=60, disk=lambda: Stop(Ending.OVER_DISK, "full"), falling=lambda: next(asked)
+        never(), deadline_s=PATIENCE_S, disk=lambda: Stop(Ending.OVER_DISK, "full"), falling=lambda: next(asked)
     )
 
     assert stop == Stop(Ending.OVER_DISK, "full")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sandboxes.lay import Owner, _parts, lay
 from sandboxes.sandbox import SandboxError
+from tests.support.processes import descriptors
 
 US = Owner(os.geteuid(), os.getegid())
 
@@ -92,7 +93,7 @@ def test_files_and_new_folders_become_the_owners(tmp_path: Path) -> None:
 
 def test_leaves_no_descriptor_open(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("x")
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = descriptors()
 
     lay(tmp_path, {"a/b": b"x"}, US)
     with pytest.raises(SandboxError):
@@ -100,4 +101,4 @@ def test_leaves_no_descriptor_open(tmp_path: Path) -> None:
     with pytest.raises(SandboxError):
         lay(tmp_path, {"link/c": b"x"}, US)
 
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before

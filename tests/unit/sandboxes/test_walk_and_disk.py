@@ -12,6 +12,7 @@ from sandboxes import walk as walking
 from sandboxes.disk import ENTRY_BYTES, FREE_BYTES, MAX_DEPTH, over_limit
 from sandboxes.sandbox import MIB
 from sandboxes.walk import FOLDER_FLAGS, open_folder, walk
+from tests.support.processes import descriptors
 
 
 def test_walks_in_order_without_following(tmp_path: Path) -> None:
@@ -74,13 +75,13 @@ def test_a_folder_that_vanishes_is_passed_over(tmp_path: Path) -> None:
 def test_open_folder_closes_what_it_opened(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     root = os.open(tmp_path, FOLDER_FLAGS)
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = descriptors()
 
     os.close(open_folder(root, ("a", "b")))
     with pytest.raises(FileNotFoundError):
         open_folder(root, ("a", "missing", "b"))
 
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before
     os.close(root)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemon.service.notify import Supervisor
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -16,7 +17,7 @@ def test_systemd_hears_every_state(tmp_path: Path, abstract: bool) -> None:
     name = f"@honed-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
         heard.bind("\0" + name[1:] if abstract else name)
-        heard.settimeout(5)
+        heard.settimeout(PATIENCE_S)
         told = Supervisor.of({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": str(os.getpid())})
         assert told.watchdog_s == 30.0
         told.ready("keeps\nREADY=0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -217,7 +218,7 @@ async def test_again_can_be_switched_off(tmp_path: Path) -> None:
 
 async def test_a_failure_that_passes_is_tried_again_and_told_until_it_is_over(tmp_path: Path) -> None:
     house = House(tmp_path)
-    again = JobEnd("queued", "docker: gone", house.worker.clock() + 0.05, "engine")
+    again = JobEnd("queued", "docker: gone", house.worker.clock() + 3_600.0, "engine")
     house.runner.ends = [again, replace(again, not_before=0.0)]
     async with house.working():
         await house.queue()
@@ -227,6 +228,8 @@ async def test_a_failure_that_passes_is_tried_again_and_told_until_it_is_over(tm
         ]
         house.desk.state = "working"
         assert house.desk.ready() == "engine: docker: gone"
+        house.worker.clock = lambda: time.time() + 7_200.0
+        house.worker.wake()
         await house.settled()
     assert (await house.store.jobs())[0].tries == 3
     assert house.troubles.all() == ()

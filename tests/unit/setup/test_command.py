@@ -14,24 +14,26 @@ from tests.support.waiting import LONGER_S, PATIENCE_S, until
 
 
 async def test_output_and_code() -> None:
-    finished = await run_command(["sh", "-c", "echo out; echo err >&2; exit 3"], timeout_s=10)
+    finished = await run_command(["sh", "-c", "echo out; echo err >&2; exit 3"], timeout_s=PATIENCE_S)
     assert finished.code == 3
     assert sorted(finished.output.split()) == ["err", "out"]
 
 
 async def test_lines_come_as_they_are_printed() -> None:
     lines: list[str] = []
-    await run_command(["sh", "-c", r"printf 'a\nb\rc'"], timeout_s=10, on_line=lines.append)
+    await run_command(["sh", "-c", r"printf 'a\nb\rc'"], timeout_s=PATIENCE_S, on_line=lines.append)
     assert lines == ["a", "b"]
 
 
 async def test_added_environment_and_folder(tmp_path: Path) -> None:
-    finished = await run_command(["sh", "-c", "echo $HONED_X; pwd"], timeout_s=10, env={"HONED_X": "1"}, cwd=tmp_path)
+    finished = await run_command(
+        ["sh", "-c", "echo $HONED_X; pwd"], timeout_s=PATIENCE_S, env={"HONED_X": "1"}, cwd=tmp_path
+    )
     assert finished.output.split() == ["1", str(tmp_path)]
 
 
 async def test_a_missing_program_is_told_not_raised() -> None:
-    finished = await run_command(["honed-no-such-program"], timeout_s=10)
+    finished = await run_command(["honed-no-such-program"], timeout_s=PATIENCE_S)
     assert finished.code == 127
     assert "honed-no-such-program" in finished.last_line
 
@@ -65,7 +67,7 @@ async def test_a_daemon_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path
 
 
 async def test_standard_input_is_closed() -> None:
-    assert (await run_command(["cat"], timeout_s=10)).code == 0
+    assert (await run_command(["cat"], timeout_s=PATIENCE_S)).code == 0
 
 
 def test_programs_of_root_are_found_with_a_poor_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

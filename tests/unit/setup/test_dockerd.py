@@ -36,7 +36,7 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A running process whose name is `dockerd`."""
     program = tmp_path / "dockerd"
     program.symlink_to(shutil.which("sleep") or "/bin/sleep")
-    with subprocess.Popen([str(program), "60"]) as process:
+    with subprocess.Popen([str(program), "600"]) as process:
         yield process
         process.kill()
 
@@ -168,7 +168,7 @@ async def test_ours_is_started_when_one_that_was_coming_up_dies(
             return Pong("1") if (tmp_path / "ours").exists() else "nobody listens there"
 
     said: list[str] = []
-    assert await Machine(tmp_path, wait_s=20, places=places).start_docker(said.append) is None
+    assert await Machine(tmp_path, wait_s=PATIENCE_S, places=places).start_docker(said.append) is None
     assert said[0].startswith("dockerd is running but does not answer yet")
     assert said[1] == "the dockerd that was coming up has ended"
     assert said[-1].startswith("starting dockerd without a network bridge")

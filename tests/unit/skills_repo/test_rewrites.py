@@ -222,7 +222,7 @@ def test_hostile_content_takes_no_time(op: Op, content: str) -> None:
     started = time.process_time()
     limits = EditLimits(1, max_edit_chars=20_000, also=LIMITS.also)
     apply(a_skill(BODY), [Edit(op, content=content)], limits)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 20, "a third of a second here, hours if it were worse than quadratic"
 
 
 # --- whatever comes

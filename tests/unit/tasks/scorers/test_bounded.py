@@ -11,6 +11,8 @@ import pytest
 
 from daemon.tasks.scorers.bounded import MIB, Worker
 from daemon.tasks.scorers.scorer import VerifierError
+from tests.support.processes import children
+from tests.support.waiting import until
 
 HANGS = {"pattern": "(?:a+)+$", "text": "a" * 64 + "!"}
 
@@ -62,7 +64,7 @@ async def test_processor_time_is_counted_by_request(worker: Worker) -> None:
 async def test_a_child_that_dies_is_told_from_one_that_is_slow(worker: Worker) -> None:
     await worker.ask("search", pattern="b", text="b")
     asked = asyncio.create_task(worker.ask("search", 30.0, **HANGS))
-    await asyncio.sleep(0.3)
+    await until(lambda: children(pid(worker)))  # the copy that does the request
     os.kill(pid(worker), signal.SIGSEGV)
     reply = await asked
     assert reply.death == "crash"

@@ -17,6 +17,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
+        self._newest = 0
         self._causes: set[tuple[str, str, str]] = set()
         self._seen: dict[str, str] = {}
         self._pauses: dict[str, Pause] = {}
@@ -27,7 +28,8 @@ class MemoryStore:
         if mark in self._causes:
             return None
         self._causes.add(mark)
-        job = Job(len(self._jobs) + 1, project, cause, "queued", now)
+        self._newest += 1
+        job = Job(self._newest, project, cause, "queued", now)
         self._jobs[job.number] = job
         return job
 
@@ -51,6 +53,15 @@ class MemoryStore:
         for job in self._jobs.values():
             found[job.project] += job.accepted or 0
         return +found
+
+    async def prune(self, keep: int) -> int:
+        """As the seam says."""
+        old = sorted(self._jobs)[: max(0, len(self._jobs) - keep)]
+        gone = [number for number in old if self._jobs[number].state in ENDED and not self._jobs[number].accepted]
+        for number in gone:
+            job = self._jobs.pop(number)
+            self._causes.discard((job.project, job.cause.kind, job.cause.key))
+        return len(gone)
 
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """As the seam says."""

@@ -120,6 +120,14 @@ class SqliteStore:
         sql = "SELECT project, sum(accepted) FROM jobs WHERE accepted > 0 GROUP BY project"
         return dict(await self._database.read(lambda connection: connection.execute(sql).fetchall()))
 
+    async def prune(self, keep: int) -> int:
+        """As the seam says."""
+        sql = (
+            "DELETE FROM jobs WHERE ended IS NOT NULL AND coalesce(accepted, 0) = 0 AND number <= "
+            "(SELECT number FROM jobs ORDER BY number DESC LIMIT 1 OFFSET ?)"
+        )
+        return await self._database.write(lambda connection: connection.execute(sql, (keep,)).rowcount)
+
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """As the seam says."""
         row = await self._database.read(

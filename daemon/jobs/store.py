@@ -40,6 +40,12 @@ class JobStore(Protocol):
     async def accepted(self) -> Mapping[str, int]:
         """Edits that the jobs of each project accepted, over all of them; without one it is not named."""
 
+    async def prune(self, keep: int) -> int:
+        """Forget jobs older than the newest `keep`, but none that is open or accepted something; returns how many.
+
+        Their causes are forgotten with them, their numbers are never given again.
+        """
+
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """What was last noted of a project, as JSON-able data; None: it is new."""
 

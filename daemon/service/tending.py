@@ -32,6 +32,8 @@ from sandboxes.sandbox import MIB
 log = structlog.get_logger(__name__)
 
 _DISK_S, _INBOX_S, _HOUSE_S = 15.0, 60.0, 3600.0
+_JOBS = 10_000
+"""Jobs that the daemon remembers, and all that accepted something."""
 
 
 @dataclass
@@ -85,6 +87,7 @@ class Tending:
         while True:
             for project in self.projects.all():
                 await self._house_of(project)
+            await self._prune()
             await asyncio.sleep(_HOUSE_S)
 
     async def _disk_of(self, project: Project) -> str:
@@ -132,6 +135,16 @@ class Tending:
             return
         async with lock:
             await self._house_alone(project)
+
+    async def _prune(self) -> None:
+        """Forget the oldest jobs."""
+        try:
+            gone = await self.store.prune(_JOBS)
+        except JournalError as error:  # the store tells it as a trouble
+            log.warning("old jobs stay", error=str(error))
+        else:
+            if gone:
+                log.info("old jobs are forgotten", jobs=gone)
 
     async def _house_alone(self, project: Project) -> None:
         try:

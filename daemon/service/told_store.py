@@ -46,6 +46,10 @@ class ToldStore:
         """As the seam says."""
         return await self._told(self.store.accepted())
 
+    async def prune(self, keep: int) -> int:
+        """As the seam says."""
+        return await self._written(self.store.prune(keep))
+
     async def seen(self, project: str) -> Mapping[str, Any] | None:
         """As the seam says."""
         return await self._told(self.store.seen(project))

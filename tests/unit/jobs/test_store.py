@@ -75,6 +75,22 @@ async def test_what_a_job_is_about_never_changes(store: JobStore) -> None:
     assert await store.job(1) == replace(job, tries=1)
 
 
+async def test_old_jobs_are_forgotten_but_for_those_that_are_open_or_accepted_something(store: JobStore) -> None:
+    for number, accepted in enumerate([None, 2, None, 0, None, None], 1):
+        job = await store.add("pdf", Cause("more", f"run-{number}"), float(number))
+        assert job is not None
+        if number != 3:
+            await store.save(replace(job, state="done", ended=9.0, accepted=accepted))
+    assert await store.prune(6) == 0
+    assert await store.prune(2) == 2
+    assert [job.number for job in await store.jobs()] == [2, 3, 5, 6]
+    assert await store.prune(0) == 2
+    assert await store.accepted() == {"pdf": 2}
+    again = await store.add("pdf", Cause("more", "run-6"), 10.0)
+    assert again is not None
+    assert again.number == 7, "no number is given twice"
+
+
 async def test_the_newest_jobs_come_in_order(store: JobStore) -> None:
     for number in range(5):
         await store.add("pdf", Cause("more", f"run-{number}"), float(number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from daemon.config import Config
 from daemon.housekeeping.disk import Disk
 from daemon.inbox.opening import read_use
 from daemon.inbox.use import Use
+from daemon.jobs.job import Cause
 from daemon.jobs.memory import MemoryStore
 from daemon.journal.lock import StateBusyError, state_lock
 from daemon.journal.sqlite import SqliteJournal
@@ -128,6 +130,16 @@ async def test_a_state_folder_that_cannot_be_written_is_told_and_stops_nothing(
     await one_round(tended.tending.house(), monkeypatch)
     assert tended.told() == []
     assert not folder.exists()
+
+
+async def test_the_oldest_jobs_are_forgotten_with_the_tidying(tended: Tended, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.service.tending._JOBS", 1)
+    for number in range(3):
+        job = await tended.tending.store.add("pdf", Cause("skill", str(number)), 1.0)
+        assert job is not None
+        await tended.tending.store.save(replace(job, state="done", ended=2.0))
+    await one_round(tended.tending.house(), monkeypatch)
+    assert [job.number for job in await tended.tending.store.jobs()] == [3]
 
 
 async def test_a_journal_that_is_none_is_told(tended: Tended, monkeypatch: pytest.MonkeyPatch) -> None:

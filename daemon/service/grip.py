@@ -1,12 +1,13 @@
 """The daemon's own state folder stays its own: somebody may delete it, put another in its place, or move it.
 
-A lock on a file that has no name any more keeps nobody out, so a daemon that lost its folder ends, for the one that is
-started next. Where the whole project is away (moved, not mounted) it waits: it may come back as it was.
+A lock on a file that has no name any more keeps nobody out, and what is written to such a store is lost: a daemon that
+lost its folder or its store ends, for the one that is started next. Where the whole project is away (moved, not
+mounted) it waits: it may come back as it was.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from daemon.journal.journal import JournalError
@@ -18,6 +19,9 @@ class Grip:
 
     lock: Path
     identity: tuple[int, int]
+    store: Path | None = None
+    """The daemon's own database, once it is open."""
+    store_identity: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, lock: Path) -> Grip:
@@ -27,10 +31,18 @@ class Grip:
             raise _lost(lock.parent, "deleted")
         return cls(lock, found)
 
+    def with_store(self, store: Path) -> Grip:
+        """Likewise of the database that is open now; raises `JournalError` where it is gone already."""
+        found = _identity(store)
+        if found is None:
+            raise _lost(store, "deleted")
+        return replace(self, store=store, store_identity=found)
+
     def away(self) -> str:
         """Why nothing may begin now; empty if all is well. Blocks. Raises `JournalError` where the folder is lost."""
         found = _identity(self.lock)
         if found == self.identity:
+            self._hold_store()
             return ""
         state = self.lock.parent
         if found is not None:
@@ -39,9 +51,18 @@ class Grip:
             raise _lost(state, "deleted")
         return f"{state.parent} is gone: nothing begins until it is back"
 
+    def _hold_store(self) -> None:
+        """The store that is written to has its name still."""
+        if self.store is None:
+            return
+        found = _identity(self.store)
+        # Looked at again: the whole folder may have gone between the two.
+        if found != self.store_identity and _identity(self.lock) == self.identity:
+            raise _lost(self.store, "deleted" if found is None else "replaced by another")
 
-def _lost(state: Path, how: str) -> JournalError:
-    return JournalError(f"the state directory {state} was {how} while the daemon worked with it: start it again")
+
+def _lost(what: Path, how: str) -> JournalError:
+    return JournalError(f"{what} was {how} while the daemon worked with it: start it again")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -83,6 +83,7 @@ class Service:
             self.store = ToldStore(SqliteStore(self.state / FILE), self.troubles)
             stack.push_async_callback(self.store.close)
             await asyncio.to_thread(self.projects.remember, await self.store.seen(_NAMES) or {})
+            self.grip = self.grip.with_store(self.state / FILE)
             await self.store.note(_NAMES, self.projects.names)
             board = Board()
             day = SharedDay(lambda: self.projects.main.daemon.day, self.projects.all)

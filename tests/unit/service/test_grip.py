@@ -53,6 +53,37 @@ def test_a_state_folder_that_was_deleted_or_replaced_is_lost(tmp_path: Path) -> 
         grip.away()
 
 
+def test_a_store_that_was_deleted_or_replaced_is_lost(tmp_path: Path) -> None:
+    grip, store = locked(tmp_path / "p"), tmp_path / "p" / ".honed" / "daemon.sqlite"
+    with pytest.raises(JournalError, match=r"daemon\.sqlite was deleted"):
+        grip.with_store(store)
+    store.write_text("rows")
+    grip = grip.with_store(store)
+    assert grip.away() == ""
+    (tmp_path / "p").rename(tmp_path / "elsewhere")
+    assert grip.away() == f"{tmp_path / 'p'} is gone: nothing begins until it is back"
+    (tmp_path / "elsewhere").rename(tmp_path / "p")
+    store.rename(tmp_path / "kept")
+    with pytest.raises(
+        JournalError, match=r"daemon\.sqlite was deleted while the daemon worked with it: start it again"
+    ):
+        grip.away()
+    store.write_text("rows")
+    with pytest.raises(JournalError, match=r"daemon\.sqlite was replaced by another"):
+        grip.away()
+
+
+async def test_a_daemon_whose_store_is_deleted_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GRIP_S", 0.01)
+    service = Service(Projects.load(lay(tmp_path)), Supervisor.of({}))
+    working = asyncio.create_task(service.run())
+    await until(lambda: hasattr(service, "watcher") and service.desk.state == "working")
+    (tmp_path / ".honed" / "daemon.sqlite").unlink()
+    with pytest.raises(ExceptionGroup) as raised:
+        await working
+    assert "daemon.sqlite was deleted" in str(raised.value.exceptions[0])
+
+
 async def test_a_daemon_waits_for_its_project_and_ends_without_its_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

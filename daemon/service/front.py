@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon import __version__
-from daemon.budget.totals import Totals
 from daemon.jobs.job import ENDED, Cause, Job
 from daemon.jobs.standing import Seat
 from daemon.jobs.store import JobStore, Pause
-from daemon.journal.journal import JournalError
 from daemon.service.desk import CircuitStatus, DaemonState, DeskError, Explanation, ProjectStatus, Status
 from daemon.service.project import Project
-from daemon.service.spending import spent_today
+from daemon.service.spending import SpentToday
 from daemon.service.troubles import Troubles
 from daemon.service.worker import Worker
 from daemon.telling.events import Bus
@@ -45,6 +43,7 @@ class FrontDesk:
     boot: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     started: float = field(default_factory=time.time)
     _beat: float = field(default_factory=time.monotonic)
+    _spent: SpentToday = field(default_factory=SpentToday)
 
     @property
     def events(self) -> Bus:
@@ -181,10 +180,7 @@ class FrontDesk:
     async def _project(self, project: Project, seat: Seat, jobs: tuple[Job, ...], accepted: int) -> ProjectStatus:
         results = [job for job in jobs if job.score is not None]
         ended = [job for job in jobs if job.state in ENDED and job.state != "joined"]
-        try:
-            spent = await spent_today(project.config, self.clock())
-        except JournalError:  # whatever needs it says so
-            spent = Totals(usd=None)
+        spent = await self._spent.of(project.config, self.clock())
         return ProjectStatus(
             name=project.name,
             file=str(project.file),

@@ -10,6 +10,7 @@ import typer
 from daemon.cli.options import DEFAULT_CONFIG, AsJson, ConfigFile
 from daemon.cli.output import Output
 from daemon.cli.run import run
+from daemon.housekeeping.memory import share_one_heap
 from daemon.service.service import serve
 
 
@@ -27,6 +28,7 @@ def daemon(config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None
     Example: honed daemon --config honed.toml
     """
     output = Output(as_json=as_json)
+    share_one_heap()
     _ignore(signal.SIGHUP)  # until the daemon hears it, all is read anyway
     run(output, lambda: _serve(output, config), signals=False)
 

@@ -1,7 +1,10 @@
-"""What nobody holds any more is given back, cycles too."""
+"""What nobody holds any more is given back, cycles too, and threads keep no heaps of their own."""
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -26,3 +29,36 @@ def test_what_refers_to_itself_is_collected() -> None:
 def test_a_c_library_that_cannot_trim_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemon.housekeeping.memory.ctypes.CDLL", lambda name: object())
     give_back()
+
+
+HEAPS = """
+import ctypes, os, sys, threading
+from pathlib import Path
+from daemon.housekeeping.memory import share_one_heap
+
+if "one" in sys.argv:
+    share_one_heap()
+fill = ctypes.CDLL(None).malloc
+fill.restype, fill.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+homes, together = set(), threading.Barrier(4)
+
+def allocate():
+    together.wait()
+    homes.add(fill(1_000) >> 26)  # a thread's own heap lies at a multiple of 64 MiB, far from the first
+    together.wait()
+
+threads = [threading.Thread(target=allocate) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(homes))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_threads_share_one_heap_once_asked_to() -> None:
+    def heaps(*argv: str) -> int:
+        done = subprocess.run([sys.executable, "-c", HEAPS, *argv], capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert heaps() > 1
+    assert heaps("one") == 1

@@ -17,6 +17,7 @@ SKILL_FILE = "SKILL.md"
 MAX_FILES = 500
 MAX_BYTES = 16 * 1024 * 1024
 """Of a whole skill folder."""
+_NOT_READ = frozenset({".git", ".honed"})
 
 
 class SkillError(Exception):
@@ -114,8 +115,9 @@ def check_path(path: str) -> None:
 
 
 def read_folder(folder: Path) -> Skill:
-    """Read a skill from disk. Links are refused, hidden version-control folders are not read.
+    """Read a skill from disk. Links are refused; git's folders and honed's state, with its databases, are not read.
 
+    A database that this process has open must not be: closing it would drop its locks.
     Raises `SkillError` with the path of what cannot be read and the remedy.
     """
     folder = folder.absolute()
@@ -125,7 +127,7 @@ def read_folder(folder: Path) -> Skill:
     size = 0
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder).as_posix()
-        if ".git" in relative.split("/"):
+        if not _NOT_READ.isdisjoint(relative.split("/")):
             continue
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise SkillError("is a link or a device", remedy="put a regular file in its place", file=str(path))

@@ -16,7 +16,7 @@ FILES = {"SKILL.md": skill_text("\r\nx\n").encode(), "a/b.bin": b"\x00\xff\r\n",
 
 def test_reading_a_folder_gives_every_byte_in_order(tmp_path: Path) -> None:
     lay(tmp_path / "xlsx", FILES)
-    lay(tmp_path / "xlsx", {".git/config": b"not the skill's"})
+    lay(tmp_path / "xlsx", {".git/config": b"not the skill's", ".honed/journal.sqlite": b"honed's own"})
     skill = read_folder(tmp_path / "xlsx")
     assert skill == from_files("xlsx", FILES)
     assert list(skill.files) == [".hidden", "SKILL.md", "a/b.bin"]

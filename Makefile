@@ -23,8 +23,8 @@ demo: setup ## the offline demo: real CLIs in sandboxes, a simulated model
 test: setup ## all tests; those whose engine is missing are reported as skipped
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-long: setup ## what `make test` shows by cheaper tests, on real agents all together (minutes)
-	HONED_LONG=1 $(BIN)/python -m pytest tests/acceptance/test_whole_method.py $(PYTEST_ARGS)
+test-long: setup ## what `make test` shows by cheaper tests: more of it, and on real agents all together (minutes)
+	HONED_LONG=1 $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 compose-demo: setup ## the demo through compose.yaml and the daemon's image (HONED_COMPOSE_BASE, HONED_COMPOSE_NETWORK=host)
 	HONED_COMPOSE_BASE=$${HONED_COMPOSE_BASE:-python:3.11-slim-bookworm} $(BIN)/python -m pytest -s tests/acceptance/test_compose.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +26,11 @@ gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files stay whole and in order; only the folders change places."""
+    """Long tests wait for `make test-long`. Files stay whole and in order; only the folders change places."""
+    if not os.environ.get("HONED_LONG"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="takes long: `make test-long`"))
     places = {item: [item.nodeid.startswith(one) for one in FIRST] for item in items}
     items.sort(key=places.__getitem__, reverse=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 from pathlib import Path
@@ -41,7 +40,7 @@ def assert_killed_it_ends_alike(tmp_path: Path, mode: str, keep: dict[str, int],
     stormy = project(tmp_path / "stormy", mode, keep, chat=chat)
     rng = random.Random(f"20261129/{mode}")
     for count in sorted(rng.sample(range(1, total - 2), kills)):
-        code = kill_at(stormy, count, rng.uniform(0, 0.3))
+        code = kill_at(stormy, count, rng.uniform(0, 0.3), forked=chat)
         assert code in (-signal.SIGKILL, 0), "it may have come to its end before the last kill"
     last = honed("train", "--json", cwd=stormy, limit_s=600)
     assert last.code == 0, last.stderr[-3000:]
@@ -72,11 +71,10 @@ def test_killed_at_random_it_comes_to_the_same_commits(tmp_path: Path, mode: str
 @pytest.mark.docker
 @pytest.mark.clis
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_the_whole_method_on_real_agents_in_containers(tmp_path: Path) -> None:
     """In `make test`: real agents killed again and again in `test_kill.py`, and each part of the method here above."""
-    if not os.environ.get("HONED_LONG"):
-        pytest.skip("takes minutes: `make test-long`")
     docker_image()
     stormy = assert_killed_it_ends_alike(tmp_path, "paired", CODEX, chat=False, kills=2)
     assert containers_of(stormy) == []

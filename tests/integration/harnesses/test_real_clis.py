@@ -54,15 +54,6 @@ async def test_explicit_success(bench: Bench) -> None:
     assert COUNT in attempt.summary
 
 
-async def test_real_key_goes_upstream_and_dummy_does_not(bench: Bench) -> None:
-    async with Upstream([Step(text="ok")]) as provider:
-        await bench.harness(provider).run(bench.assignment())
-        headers = provider.requests[0].headers
-    key = headers.get("x-api-key") or headers["authorization"].removeprefix("Bearer ")
-    assert key == REAL_KEY
-    assert "honed-dummy" not in json.dumps(dict(headers)) + sent(provider, 0)
-
-
 async def test_discovered_lists_the_skill_and_opening_is_seen(bench: Bench) -> None:
     folder = ".agents" if bench.kind.cli == "codex" else "/out/claude"
     read = bench.kind.run(f"cat {folder}/skills/line-counter/SKILL.md")
@@ -73,20 +64,15 @@ async def test_discovered_lists_the_skill_and_opening_is_seen(bench: Bench) -> N
     assert "BODY_MARK_4471" in sent(provider, 1)
     assert (opened.outcome, opened.trace.skill_listed, opened.trace.skill_opened) == (Outcome.COMPLETED, True, True)
 
-    async with Upstream([Step(text="3")]) as provider:
-        ignored = await bench.harness(provider).run(bench.assignment(activation="discovered"))
-    assert (ignored.outcome, ignored.trace.skill_listed, ignored.trace.skill_opened) == (Outcome.COMPLETED, True, False)
 
-
-@pytest.mark.parametrize("activation", ["explicit", "discovered"])
-async def test_session_files_that_the_agent_deletes_take_nothing_back(bench: Bench, activation: Activation) -> None:
-    """The door saw the skill go by."""
+async def test_session_files_that_the_agent_deletes_take_nothing_back(bench: Bench) -> None:
+    """The door saw the skill go by; `test_hostile_agents.py` does it to a skill that is named."""
     async with Upstream(
         [bench.kind.run("rm -rf /out/codex/sessions /out/claude/projects"), Step(text="3")]
     ) as provider:
-        attempt = await bench.harness(provider).run(bench.assignment(activation=activation))
+        attempt = await bench.harness(provider).run(bench.assignment(activation="discovered"))
     assert (attempt.outcome, attempt.trace.skill_listed) == (Outcome.COMPLETED, True), attempt.detail
-    assert attempt.trace.skill_opened is (activation == "explicit")
+    assert attempt.trace.skill_opened is False
 
 
 async def test_without_a_skill(bench: Bench) -> None:
@@ -148,11 +134,12 @@ async def test_configuration_in_the_workspace_has_no_effect(bench: Bench) -> Non
     ("status", "error", "outcome"),
     [
         (401, "authentication_error", Outcome.AUTH),
-        (500, "api_error", Outcome.SERVER_ERROR),
-        (429, "rate_limit_error", Outcome.RATE_LIMIT),
+        pytest.param(500, "api_error", Outcome.SERVER_ERROR, marks=pytest.mark.long),
+        pytest.param(429, "rate_limit_error", Outcome.RATE_LIMIT, marks=pytest.mark.long),
     ],
 )
 async def test_a_failing_provider_is_told_in_seconds(bench: Bench, status: int, error: str, outcome: Outcome) -> None:
+    """Each status with both CLIs, outside of a box: `tests/integration/gateway/test_clis_give_up.py`."""
     body = {"type": "error", "error": {"type": error, "message": "scripted", "code": error}}
     async with Upstream([Step(status=status, body=body)]) as provider:
         attempt = await bench.harness(provider, tries=3).run(bench.assignment(deadline_s=1_000.0))
@@ -226,11 +213,11 @@ async def test_prompt_that_looks_like_options_and_is_very_long(bench: Bench, act
     assert "SHELL" not in attempt.workspace.files
 
 
-async def test_prompt_that_begins_with_a_path_still_lists_the_skill(bench: Bench) -> None:
+async def test_prompt_that_begins_with_a_path_still_lists_the_skill_which_is_not_opened_by_that(bench: Bench) -> None:
     prompt = f"{bench.kind.sigil}data/in.csv holds lines: count them."
     async with Upstream([Step(text="3")]) as provider:
         attempt = await bench.harness(provider).run(bench.assignment(prompt=prompt, activation="discovered"))
-    assert attempt.outcome is Outcome.COMPLETED
+    assert (attempt.outcome, attempt.trace.skill_listed, attempt.trace.skill_opened) == (Outcome.COMPLETED, True, False)
     assert "LISTED_MARK" in sent(provider, 0)
     assert prompt in sent(provider, 0)
 
@@ -297,9 +284,13 @@ EOF
 """
 
 
-async def test_the_real_key_is_nowhere_in_the_box(bench: Bench) -> None:
+async def test_the_real_key_goes_upstream_and_is_nowhere_in_the_box(bench: Bench) -> None:
     async with Upstream([bench.kind.run(HUNT), Step(text="searched")]) as provider:
         attempt = await bench.harness(provider).run(bench.assignment())
+        headers = provider.requests[0].headers
+    key = headers.get("x-api-key") or headers["authorization"].removeprefix("Bearer ")
+    assert key == REAL_KEY
+    assert "honed-dummy" not in json.dumps(dict(headers)) + sent(provider, 0)
     assert attempt.outcome is Outcome.COMPLETED
     assert "FILES_READ True HITS []" in attempt.summary, attempt.summary
     assert REAL_KEY not in repr(attempt)

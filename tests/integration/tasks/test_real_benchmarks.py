@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+
 import pytest
 
 from daemon.tasks.benchmarks.bench_set import BenchSet, open_bench
@@ -35,6 +38,12 @@ def opened(name: str) -> BenchSet:
     for engine in ENGINES:
         if engine == name and (needed := missing(engine)):
             pytest.skip(f"the engine of its games {needed}")
+    return _opened(name, root)
+
+
+@functools.cache
+def _opened(name: str, root: Path) -> BenchSet:
+    """Two tests look at each."""
     return open_bench(BENCHMARKS[name], root)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -67,8 +68,8 @@ def _suggested(request: ModelRequest) -> list[dict[str, Any]]:
     return [{"type": "add_rule", "title": rule, "instruction": f"Add {rule}.", **empty} for rule in rows]
 
 
-KILLS = 8
-"""Tried of each case, at writes of its own; `test_resume.py` tries all of a small one."""
+KILLS = 4
+"""Tried of each case, at writes of its own; `test_resume.py` tries all of a small one, `make test-long` more."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,19 @@ async def story(made: World, report: RunReport) -> dict[str, Any]:
     }
 
 
+_undisturbed: dict[str, tuple[dict[str, Any], int]] = {}
+
+
+async def undisturbed(folder: Path, name: str) -> tuple[dict[str, Any], int]:
+    """The story, and how many writes it takes; worked out once a case."""
+    if name not in _undisturbed:
+        plain = world(folder / "plain", CASES[name])
+        plain.journal = MortalJournal(MemoryJournal())
+        told = await story(plain, await plain.training(initial=CASES[name].given).run())
+        _undisturbed[name] = told, plain.journal.writes
+    return copy.deepcopy(_undisturbed[name])
+
+
 @pytest.mark.parametrize("name", CASES)
 async def test_the_case_has_in_it_what_it_is_for(tmp_path: Path, name: str) -> None:
     made = world(tmp_path, CASES[name])
@@ -138,15 +152,15 @@ async def test_the_case_has_in_it_what_it_is_for(tmp_path: Path, name: str) -> N
     assert text == (HARMFUL if name == "forced" else HELPFUL)
 
 
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(8 * KILLS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("before", [True, False], ids=["lost", "written"])
 @pytest.mark.parametrize("name", CASES)
-async def test_killed_at_any_write_it_comes_to_the_same_end(tmp_path: Path, name: str, *, before: bool) -> None:
+async def test_killed_at_any_write_it_comes_to_the_same_end(
+    tmp_path: Path, name: str, kills: int, *, before: bool
+) -> None:
     case = CASES[name]
-    plain = world(tmp_path / "plain", case)
-    plain.journal = MortalJournal(MemoryJournal())
-    expected = await story(plain, await plain.training(initial=case.given).run())
-    writes = range(2, plain.journal.writes)
-    for at in sorted(random.Random(f"{name}/{before}").sample(writes, KILLS)):
+    expected, writes = await undisturbed(tmp_path, name)
+    for at in sorted(random.Random(f"{name}/{before}").sample(range(2, writes), kills)):
         made = world(tmp_path / str(at), case)
         memory = MemoryJournal()
         made.journal = MortalJournal(memory, at, before=before)
@@ -163,8 +177,7 @@ async def test_killed_at_any_write_it_comes_to_the_same_end(tmp_path: Path, name
 @pytest.mark.parametrize("name", CASES)
 async def test_neither_workers_nor_order_of_completion_change_anything(tmp_path: Path, name: str, workers: int) -> None:
     case = CASES[name]
-    plain = world(tmp_path / "plain", case)
-    expected = await story(plain, await plain.training(initial=case.given).run())
+    expected, _ = await undisturbed(tmp_path, name)
     made = world(tmp_path / "chaos", case, workers, workers)
     found = await story(made, await made.training(initial=case.given).run())
     # How many attempts run on when a pass is settled depends on how many ran at once.
@@ -181,8 +194,7 @@ async def test_stopped_by_its_budget_again_and_again_it_comes_to_the_same_end(
 ) -> None:
     """A cap is met wherever one can be: in overlapping reflection, a gate, a slow update, attribution, the report."""
     case, [(kind, more)] = CASES[name], cap.items()
-    plain = world(tmp_path / "plain", case)
-    expected = await story(plain, await plain.training(initial=case.given).run())
+    expected, _ = await undisturbed(tmp_path, name)
     made = world(tmp_path / "capped", case, seed=5, workers=4)
     made.journal, most, report = MortalJournal(made.journal), more, None
     while report is None:
@@ -205,8 +217,7 @@ async def test_stopped_by_dead_providers_and_signals_it_comes_to_the_same_end(
 ) -> None:
     """Whatever else was under way then is ended, and what had come of it is read back."""
     case, dice = CASES[name], random.Random(seed)
-    plain = world(tmp_path / "plain", case)
-    expected = await story(plain, await plain.training(initial=case.given).run())
+    expected, _ = await undisturbed(tmp_path, name)
     made = world(tmp_path / "stopped", case, seed, workers=dice.choice([1, 3, 8]))
     made.journal = MortalJournal(memory := MemoryJournal())
     ends = Counter[str]()

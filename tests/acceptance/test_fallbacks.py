@@ -15,7 +15,7 @@ from tests.support.honed_cli import Ran, environment, git, honed, scored_count
 from tests.support.projects import demo_project
 from tests.support.upstream import Upstream
 
-KEEP = {"train": 4, "selection": 4, "test": 2}
+KEEP = {"train": 2, "selection": 4, "test": 1}
 
 
 def train_with(engine: str, project: Path) -> Ran:

@@ -14,22 +14,26 @@ import pytest
 from daemon.config import load_config
 from daemon.wiring import owner_id
 from sandboxes.container import LABEL_OWNER
+from tests.support.forked import Forked
 from tests.support.honed_cli import HONED, LIMIT_S, edits, environment, git, honed, journal_rows, scored_count
 from tests.support.projects import demo_project
 from tests.support.sandboxes import docker_client, docker_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.clis, pytest.mark.slow, pytest.mark.timeout(1200)]
 
-KEEP = {"train": 16, "selection": 6, "test": 4}
+KEEP = {"train": 8, "selection": 6, "test": 2}
 BRANCH = "honed/spreadsheets"
 
 
-def kill_at(project: Path, count: int, delay_s: float) -> int:
+def kill_at(project: Path, count: int, delay_s: float, *, forked: bool = False) -> int:
     """Start a training and kill it once `count` attempts are scored and a moment has passed; returns its exit code."""
-    with (project / ".git" / "train.log").open("ab") as log:
-        process = subprocess.Popen(
-            [HONED, "train", "--json"], cwd=project, env=environment(), stdout=log, stderr=log, stdin=subprocess.DEVNULL
-        )
+    command: list[str | Path] = [HONED, "train", "--json"]
+    process: Forked | subprocess.Popen[bytes]
+    with (project / ".git" / "train.log").open("ab") as log, Path(os.devnull).open("rb") as nothing:
+        if forked:
+            process = Forked(command, cwd=project, env=environment(), stdout=log, stderr=log)
+        else:
+            process = subprocess.Popen(command, cwd=project, env=environment(), stdout=log, stderr=log, stdin=nothing)
     limit = time.monotonic() + LIMIT_S
     while process.poll() is None and scored_count(project) < count:
         assert time.monotonic() < limit, "the training does not get on"

@@ -32,6 +32,7 @@ from tests.support.projects import demo_project
 
 _TOML = "\n[daemon]\ncooldown_h = 0.0\ndebounce_s = 0.0\n"
 OTHER = "other"
+CHAINS = "(whole chains)"
 _RARE = 0.15
 _OFTEN = 5
 Say = Callable[[str], None]
@@ -176,21 +177,22 @@ def _one(project: Path, setting: Setting, row: Row, number: int, wanted: History
     faults = [f"the next daemon ended with {code}"] if code else compare(project, setting, wanted, had_ended, lives=1)
     row.faults += [f"crossing {number}: {fault}" for fault in faults]
     row.lost += _abandoned(project)
-    row.same += not any(fault.startswith(OTHER) for fault in faults) and not code
+    note_same([row], faults, code)
 
 
 def chain(folder: Path, kills: int, say: Say, setting: Setting, rng: random.Random) -> list[Row]:
     """So many kills, as many as possible in one project after the other: each life dies a little later than the last.
 
-    A fault is told of the whole chain, and the edges are counted all the same.
+    What comes of a project comes of each of its kills; its faults, and what was made anew, are told of the whole chain.
     """
     made = template(folder, setting)
     counts, wanted = _undisturbed(made, folder, setting)
     rows = {edge: Row(edge, counts[edge]) for edge in setting.edges if counts[edge]}
+    whole = Row(CHAINS, 0)
     place, done, project = folder / "killed" / "p", 0, 0
     while done < kills:
         project += 1
-        where, had_ended, lives, code = _copy(made, place), set[str](), 0, -signal.SIGKILL
+        where, had_ended, killed, code = _copy(made, place), set[str](), list[Row](), -signal.SIGKILL
         # An edge that work comes to once ends the chain if it lies behind: each of these is tried once a project.
         once = [edge for edge, row in rows.items() if row.crossed < _OFTEN]
         often = [edge for edge in rows if edge not in once]
@@ -201,14 +203,24 @@ def chain(folder: Path, kills: int, say: Say, setting: Setting, rng: random.Rand
             code = run_until(where, _temp(where), setting.edges[edge] if edge else None, number)
             if code == -signal.SIGKILL:
                 had_ended |= rows[edge].killed(where, setting)
-                lives, done = lives + 1, done + 1
+                killed.append(rows[edge])
+                done += 1
+        lives = len(killed)
         faults = [f"a daemon ended with {code}"] if code else compare(where, setting, wanted, had_ended, lives=lives)
-        last = rows[next(iter(rows))]
-        last.lost += _abandoned(where)
-        last.faults += [f"project {project}, after {lives} kills: {fault}" for fault in faults]
+        note_same(killed, faults, code)
+        whole.lost += _abandoned(where)
+        whole.faults += [f"project {project}, after {lives} kills: {fault}" for fault in faults]
         say(f"project {project}: {lives} kills, {'; '.join(faults) or 'the same history'}")
         shutil.rmtree(place.parent)
-    return list(rows.values())
+    return [*rows.values(), whole]
+
+
+def note_same(killed: Iterable[Row], faults: list[str], code: int) -> None:
+    """Count the kills (a row for each) whose daemon came to the same history in the end, and ended with `code`."""
+    if code or any(fault.startswith(OTHER) for fault in faults):
+        return
+    for row in killed:
+        row.same += 1
 
 
 def _undisturbed(made: Path, folder: Path, setting: Setting) -> tuple[dict[str, int], History]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,6 +32,8 @@ _REMEDIES = {
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that the folder exists and may be written",
     sqlite3.SQLITE_PERM: "it may not be opened: check its permissions",
 }
+_MAKING = threading.Lock()
+"""Nobody in this process connects to a file that is just being made: closing that descriptor would drop their locks."""
 
 
 class Database:
@@ -104,7 +107,9 @@ class Database:
         if self.path.is_dir():
             raise JournalError(f"{self._name} is a folder, and honed needs a file there: move it away")
         if self.read_only:
-            if not self.path.exists():
+            with _MAKING:
+                there = self.path.exists()
+            if not there:
                 raise JournalError(
                     f"there is no {self._schema.what} at {self.path} (run `{self._schema.made_by}` first)"
                 )
@@ -131,8 +136,8 @@ class Database:
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            with _MAKING, suppress(FileExistsError):
+                _make(self.path)
         except OSError as error:
             raise JournalError(f"{self._name}: {error.strerror} (make the file and its folder writable)") from error
 
@@ -170,6 +175,10 @@ class Database:
                     connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {self._schema.application_id}")
         connection.execute(f"PRAGMA user_version = {len(self._schema.migrations)}")
+
+
+def _make(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _transact(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:

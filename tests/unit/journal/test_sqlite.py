@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from daemon.journal import database
 from daemon.journal.journal import JournalError
 from daemon.journal.schema import APPLICATION_ID, MIGRATIONS
 from daemon.journal.sqlite import SqliteJournal
 from tests.support.journal import a_key, a_record, a_run
+from tests.support.waiting import PATIENCE_S
 
 
 async def _with_rows(path: Path) -> None:
@@ -238,6 +240,35 @@ async def test_the_schema_itself_refuses_impossible_rows(tmp_path: Path) -> None
         with pytest.raises(sqlite3.IntegrityError):
             db.execute(statement)
     db.close()
+
+
+async def test_nobody_connects_to_a_file_that_is_just_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The descriptor that makes it is closed first: closing it later would drop the other connection's locks."""
+    told: list[str] = []
+    made, connected, connect = threading.Event(), threading.Event(), sqlite3.connect
+
+    def make(path: Path) -> None:
+        with path.open("x"):
+            made.set()
+            connected.wait(0.2)  # a chance for the other one to be wrong
+            told.append("closed")
+
+    def connecting(*words: object, **more: object) -> sqlite3.Connection:
+        told.append("connected")
+        connected.set()
+        return connect(*words, **more)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(database, "_make", make)
+    monkeypatch.setattr("daemon.journal.database.sqlite3.connect", connecting)
+    first, second = SqliteJournal(tmp_path / "j.db"), SqliteJournal(tmp_path / "j.db")
+    making = asyncio.create_task(first.find_runs())
+    assert await asyncio.to_thread(made.wait, PATIENCE_S)
+    await asyncio.gather(making, second.find_runs())
+    assert told == ["closed", "connected", "connected"]
+    for journal in (first, second):
+        await journal.close()
 
 
 async def test_a_second_journal_of_a_process_leaves_the_first_one_s_locks(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A process that has imported all of `honed` and forks one command after the other: each is spared the imports.
+"""A process that has imported all of honed and forks one command after the other: each is spared the imports.
 
     python -m tests.support.fork_server FD
 
@@ -19,9 +19,14 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
-from daemon.cli import app, main
+import daemon
+import harnesses
+import sandboxes
+import skills_repo
+from daemon.cli import main
 
 MOST = 1 << 20
 
@@ -75,8 +80,10 @@ def _become(command: dict[str, Any], given: list[int]) -> None:
 
 
 def _ready() -> None:
-    for name in app._MODULES.values():
-        import_module(f"daemon.cli.{name}")
+    """Import every module of honed, and what it imports when it is needed, such as the providers' client libraries."""
+    for package in (daemon, harnesses, sandboxes, skills_repo):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
     tasks = [one.name for one in Path("/proc/self/task").iterdir()]
     assert len(tasks) == 1, "threads do not come along when a process forks"
     gc.collect()

@@ -19,7 +19,7 @@ def lived(folder: Path, mode: str, plan: str) -> tuple[int, dict[str, Any]]:
     """How many lives were ended, and the story."""
     folder.mkdir()
     command = [sys.executable, "-m", "tests.worlds.lives", str(folder), mode, plan]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return int(done.stdout), json.loads((folder / "story.json").read_text())
 

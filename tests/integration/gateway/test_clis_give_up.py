@@ -18,6 +18,7 @@ from sandboxes.gateway.upstream import Waits
 from tests.support.agents import MODELS, REAL_KEY, installed
 from tests.support.gateway import Sleeps, opened, policy
 from tests.support.upstream import Upstream
+from tests.support.waiting import PATIENCE_S
 from tests.support.wire import Call, Step
 
 pytestmark = [pytest.mark.clis]
@@ -83,7 +84,7 @@ async def run(cli: CliName, folder: Path, url: str, token: str) -> tuple[int, st
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             out, _ = await process.communicate()
     finally:
         if process.returncode is None:

@@ -7,6 +7,7 @@ import ctypes
 import errno
 import shutil
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ class Notices:
         self.kept = {one.project.name: one for one in kept}
         self.kinds: list[str] = []
         self.looks = 0
+        self._looking = False
         self._news = asyncio.Event()
 
     async def run(self) -> None:
@@ -41,7 +43,9 @@ class Notices:
         async for names in self.watcher.changes():
             for name in sorted(names):
                 self.looks += 1
+                self._looking = True
                 self.kinds += await self.kept[name].kinds()
+                self._looking = False
                 seen = self.kept[name].seen
                 assert seen is not None
                 self.watcher.note(name, seen)
@@ -64,11 +68,15 @@ class Notices:
                 await self._news.wait()
 
     async def nothing(self) -> None:
-        """No cause and, once what has begun is over, no look either."""
+        """No cause and, once what has begun is over, no look either: one that makes another never comes to its end."""
         await asyncio.sleep(SILENCE_S)
-        before = self.looks
-        await asyncio.sleep(SILENCE_S)
-        assert self.looks == before
+        for _ in range(20):
+            before = self.looks, self._looking
+            await asyncio.sleep(SILENCE_S)
+            if before == (self.looks, False):
+                break  # else a busy machine is not done with what had begun
+        else:
+            pytest.fail("there is no end of looks")
         assert self.kinds == []
 
 
@@ -143,7 +151,7 @@ async def test_tasks_that_are_touched_are_no_cause(kept: Watched) -> None:
 
 async def test_a_thousand_quick_writes_are_few_looks(kept: Watched) -> None:
     async with noticing(kept, debounce_s=0.1) as notices:
-        rows = more_tasks(kept, 1)
+        rows, began = more_tasks(kept, 1), time.monotonic()
         text = (kept.folder / "tasks.jsonl").read_bytes()
 
         def write() -> None:
@@ -153,7 +161,8 @@ async def test_a_thousand_quick_writes_are_few_looks(kept: Watched) -> None:
 
         await asyncio.to_thread(write)
         await notices.until("tasks")
-        assert notices.looks < 20
+        assert notices.looks <= 2 + (time.monotonic() - began) / 0.1, "not more than one for each time of quiet"
+        assert notices.looks < 200
 
 
 async def test_endless_changes_come_through(kept: Watched) -> None:

@@ -12,6 +12,7 @@ from sandboxes.sandbox import MIB, BoxSpec, Command, Ending, Limits, Mount, Sand
 from sandboxes.survivors import MARKER
 from tests.support.processes import descriptors
 from tests.support.sandboxes import PATH, Engine, sh
+from tests.support.waiting import PATIENCE_S
 
 
 async def test_facts_say_what_the_engine_is(engine: Engine) -> None:
@@ -30,7 +31,7 @@ async def test_facts_say_what_the_engine_is(engine: Engine) -> None:
 async def test_environment_is_exactly_what_was_given(engine: Engine, tmp_path: Path) -> None:
     given = {"A": "b c\nd='\"$", "EMPTY": "", "PATH": PATH, "ÜMLAUT": "ß"}
     async with engine.box(tmp_path) as box:
-        ended = await box.run(Command(("/usr/bin/env", "-0"), given, 20))
+        ended = await box.run(Command(("/usr/bin/env", "-0"), given, PATIENCE_S))
 
     seen = dict(entry.split("=", 1) for entry in ended.stdout.read_text().split("\0") if entry)
     if "env" in engine.lacks:
@@ -41,7 +42,7 @@ async def test_environment_is_exactly_what_was_given(engine: Engine, tmp_path: P
 async def test_arguments_arrive_unchanged(engine: Engine, tmp_path: Path) -> None:
     words = ("", "a b", "$HOME", "*", "'\"", "-n", "zeile\nzwei", "ü=1")
     async with engine.box(tmp_path) as box:
-        ended = await box.run(Command(("/usr/bin/printf", r"%s\0", *words), {}, 20))
+        ended = await box.run(Command(("/usr/bin/printf", r"%s\0", *words), {}, PATIENCE_S))
 
     assert tuple(ended.stdout.read_text().split("\0")[:-1]) == words
 
@@ -87,7 +88,7 @@ async def test_exit_code_is_the_commands_own(engine: Engine, tmp_path: Path, cod
 
 async def test_a_missing_program_is_an_exit_code(engine: Engine, tmp_path: Path) -> None:
     async with engine.box(tmp_path) as box:
-        ended = await box.run(Command(("no-such-program",), {"PATH": PATH}, 20))
+        ended = await box.run(Command(("no-such-program",), {"PATH": PATH}, PATIENCE_S))
 
     assert (ended.ending, ended.exit_code) == (Ending.EXITED, 127)
     assert b"no-such-program" in ended.stderr.read_bytes()
@@ -140,7 +141,7 @@ async def test_second_run_sees_the_workspace_but_a_fresh_home(engine: Engine, tm
 async def test_files_can_be_written_between_runs(engine: Engine, tmp_path: Path) -> None:
     async with engine.box(tmp_path) as box:
         await box.write({"a/run.sh": b"#!/bin/sh\necho first\n"})
-        first = await box.run(Command(("./a/run.sh",), {"PATH": PATH}, 20))
+        first = await box.run(Command(("./a/run.sh",), {"PATH": PATH}, PATIENCE_S))
         await box.write({"a/run.sh": b"#!/bin/sh\necho second\n", "a/b/data": b"\0"})
         second = await sh(box, "./a/run.sh && rm -r a")
 
@@ -217,7 +218,7 @@ async def test_mounts_are_shown(engine: Engine, tmp_path: Path) -> None:
             assert not Path(box.layout.tools).exists()
         return
     async with engine.box(tmp_path, mounts=(Mount(tool, "/opt/agents/tool"),)) as box:
-        ended = await box.run(Command(("/opt/agents/tool/hello",), {"PATH": PATH}, 20))
+        ended = await box.run(Command(("/opt/agents/tool/hello",), {"PATH": PATH}, PATIENCE_S))
         changed = await sh(box, "echo x >/opt/agents/tool/hello")
         tools = box.layout.tools
         listed = await sh(box, f"ls {tools}/tool")

@@ -20,6 +20,7 @@ from sandboxes.process import ProcessSandbox
 from sandboxes.sandbox import BoxSpec
 from tests.integration.sandboxes.test_sandbox_endings import eventually_gone, survivors
 from tests.support.sandboxes import bubblewrap_engine, docker_client, docker_image, sh
+from tests.support.waiting import wait_until
 
 HONED = """
 import asyncio, sys, time
@@ -54,11 +55,8 @@ def killed_honed(
     argv = [sys.executable, "-c", source, owner, str(tmp_path), attempt, str(deadline), word]
     process = subprocess.Popen(argv, cwd=Path(__file__).parents[3])
     ready = tmp_path / attempt / "workspace" / "ready"
-    end = time.monotonic() + 30
-    while not ready.exists():
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: ready.exists() or process.poll() is not None, every_s=0.02)
+    assert process.poll() is None
     process.kill()
     process.wait()
 
@@ -113,7 +111,7 @@ async def test_docker_sweep_spares_open_boxes_and_other_owners(owner: str, tmp_p
     assert containers(owner) == ["dead"]
 
     sandbox = DockerSandbox(image, owner=owner)
-    async with sandbox.open(BoxSpec("living", tmp_path / "living", time.time() + 60)) as box:
+    async with sandbox.open(BoxSpec("living", tmp_path / "living", time.time() + 600)) as box:
         running = asyncio.create_task(sh(box, "echo x >ready; sleep 1; echo lived"))
         while "ready" not in (await box.collect()).files:
             await asyncio.sleep(0.02)
@@ -144,7 +142,7 @@ async def test_an_attempt_replaces_the_container_of_its_earlier_life(owner: str,
     image = docker_image()
     await asyncio.to_thread(killed_honed, tmp_path, owner, word, module="docker", name="DockerSandbox", image=image)
 
-    async with DockerSandbox(image, owner=owner).open(BoxSpec("dead", tmp_path / "dead", time.time() + 60)) as box:
+    async with DockerSandbox(image, owner=owner).open(BoxSpec("dead", tmp_path / "dead", time.time() + 600)) as box:
         assert (await sh(box, "echo again")).stdout.read_text() == "again\n"
 
     assert containers(owner) == []

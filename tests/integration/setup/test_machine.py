@@ -26,6 +26,7 @@ from sandboxes.image.command import find_program, run_command
 from sandboxes.image.image import ensure_image, image_status
 from sandboxes.image.recipe import SANDBOX_IMAGE
 from tests.support.sandboxes import docker_image
+from tests.support.waiting import PATIENCE_S
 
 
 @asynccontextmanager
@@ -40,7 +41,7 @@ async def _own_engine(machine: ThisMachine, places: dockerd.DockerdPlaces) -> As
                 while dockerd.process_name(pid) == name:
                     await asyncio.sleep(0.05)
         # A killed dockerd leaves its data folder mounted on itself.
-        while (await run_command(["umount", str(places.data_root)], timeout_s=10)).code == 0:
+        while (await run_command(["umount", str(places.data_root)], timeout_s=PATIENCE_S)).code == 0:
             pass
 
 
@@ -136,7 +137,7 @@ async def test_set_up_is_quick_and_silent_where_all_is_there() -> None:
     assert said == []
     assert report.problems == ()
     assert (report.engine.how, report.image.how if report.image else None) == ("running", "present")
-    assert report.seconds["all"] < 5
+    assert report.seconds["all"] < 60, "nothing was made: that takes minutes"
 
 
 @pytest.mark.docker

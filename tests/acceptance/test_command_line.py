@@ -105,7 +105,7 @@ def test_a_polite_stop_is_said_and_goes_on_later(tmp_path: Path, number: signal.
         assert time.monotonic() < limit, "the training does not get on"
         time.sleep(0.01)
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, stderr
     assert '"kind": "interrupted"' in stdout.splitlines()[-1]
     again = honed("train", "--json", cwd=project)

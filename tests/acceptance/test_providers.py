@@ -28,7 +28,7 @@ EXPECTED = {"auth": "401", "model": "404", "rate": "429", "server": "500"}
 
 async def train(project: Path, *, key: str = KEY) -> Ran:
     """In a thread, so that the provider in this process can answer."""
-    return await asyncio.to_thread(honed, "train", "--json", cwd=project, env=environment(TEST_API_KEY=key), limit_s=60)
+    return await asyncio.to_thread(honed, "train", "--json", cwd=project, env=environment(TEST_API_KEY=key))
 
 
 def assert_stopped_clean(ran: Ran, project: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import socket
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.daemons import daemon
 from tests.support.honed_cli import environment
 from tests.support.loopback import Loopback
+from tests.support.ports import free_port
 from tests.support.projects import demo_project
 
 pytestmark = [pytest.mark.slow]
@@ -57,13 +57,6 @@ def total(text: str, name: str, **labels: str) -> float:
     """Sum of a metric's samples that have these labels."""
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return sum(one.value for one in samples if one.name == name and labels.items() <= one.labels.items())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_a_daemon_tells_what_it_does(tmp_path: Path) -> None:

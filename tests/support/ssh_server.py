@@ -14,12 +14,13 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.ports import free_port
 from tests.support.skills import git
+from tests.support.waiting import PATIENCE_S, wait_until
 
 SSHD = Path("/usr/sbin/sshd")
 _SEPARATION = Path("/run/sshd")
@@ -48,7 +49,7 @@ class SshServer:
         self.authorized = folder / "authorized_keys"
         self.authorized.write_bytes(self.key.with_suffix(".pub").read_bytes())
         self.known_hosts = folder / "known_hosts"
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -82,7 +83,7 @@ class SshServer:
     ) -> None:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.wait(10)
+        self._process.wait(PATIENCE_S)
 
     def trust(self, key: Path | None = None) -> None:
         """The client knows the host by this key (by default its own)."""
@@ -111,20 +112,13 @@ class SshServer:
         return path
 
     def _wait(self) -> None:
+        wait_until(self._answers, every_s=0.02)
+
+    def _answers(self) -> bool:
         assert self._process is not None
-        for _ in range(500):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                assert self._process.poll() is None, (self.folder / "log").read_text()
-                time.sleep(0.02)
-            else:
-                return
-        raise AssertionError("sshd does not answer")
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-    return port
+        assert self._process.poll() is None, (self.folder / "log").read_text()
+        try:
+            socket.create_connection(("127.0.0.1", self.port), PATIENCE_S).close()
+        except OSError:
+            return False
+        return True

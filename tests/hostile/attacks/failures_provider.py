@@ -15,6 +15,7 @@ from tests.hostile.attack import Area, Attack, Attempted, Stage, add
 from tests.hostile.attacks.gateway_tls import self_signed
 from tests.hostile.failing import assignment, by_chat, by_cli, expected_of, judged
 from tests.support.gateway import Sleeps, target
+from tests.support.ports import refusing_port
 from tests.support.upstream import Upstream
 from tests.support.wire import Step
 
@@ -47,9 +48,7 @@ def refused(status: int, code: str, message: str = "no") -> Step:
 
 
 async def closed_port(stage: Stage) -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    return f"http://127.0.0.1:{stage.stack.enter_context(refusing_port())}/v1"
 
 
 async def nowhere(stage: Stage) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import pytest
 from sandboxes.gateway.policy import ProviderFailure, Tally
 from sandboxes.gateway.upstream import Waits
 from tests.support.gateway import DIALECTS, KEY, PROVIDERS, Answer, Sleeps, body, opened, policy, target
+from tests.support.ports import refusing_port
 from tests.support.upstream import Upstream
-from tests.support.waiting import until
+from tests.support.waiting import LONGER_S, until
 from tests.support.wire import Step
 
 F = ProviderFailure
@@ -146,14 +146,12 @@ async def test_a_provider_that_says_do_not_retry_is_not_asked_again(tmp_path: Pa
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_unreachable(tmp_path: Path, dialect: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     sleeps = Sleeps()
-    upstream = target(PROVIDERS[dialect], f"http://127.0.0.1:{port}/v1")
-    async with opened(tmp_path, policy(dialect, "", upstream=upstream), waits=waits(sleeps)) as sandbox:
-        answer = await sandbox.ask(dialect)
-        tally = sandbox.door.tally()
+    with refusing_port() as port:
+        upstream = target(PROVIDERS[dialect], f"http://127.0.0.1:{port}/v1")
+        async with opened(tmp_path, policy(dialect, "", upstream=upstream), waits=waits(sleeps)) as sandbox:
+            answer = await sandbox.ask(dialect)
+            tally = sandbox.door.tally()
     assert answer.status == FINAL[PROVIDERS[dialect]]
     assert (tally.failures, len(sleeps.asked)) == ((F.UNREACHABLE,), 2)
     assert f"127.0.0.1:{port}: unreachable (3 tries; connection refused): check base_url" in tally.last_failure
@@ -178,7 +176,11 @@ async def test_plain_http_is_not_spoken_to_an_https_address_and_certificates_are
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_a_silent_provider_is_asked_twice(tmp_path: Path, stream: bool) -> None:
-    answer, tally, server = await ask(tmp_path, "messages", [Step(hang_s=30)], stream=stream, timeout_s=0.5)
+    for timeout_s in (0.5, *LONGER_S):
+        hangs = [Step(hang_s=1_000)]
+        answer, tally, server = await ask(tmp_path, "messages", hangs, stream=stream, timeout_s=timeout_s)
+        if len(server.requests) == 2:
+            break  # both came before their time was over
     assert (answer.status, tally.failures, len(server.requests)) == (410, (F.TIMEOUT,), 2)
 
 

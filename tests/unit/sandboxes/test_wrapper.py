@@ -10,6 +10,7 @@ import pytest
 from sandboxes.forward import port_of, serve
 from sandboxes.sandbox import Command, Layout, SandboxError
 from sandboxes.wrapper import FORWARD_PORT, forwarder_failed, inner_argv
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_S
 
 LAYOUT = Layout("/workspace", "/home/agent", "/tmp", "/out", "/opt/agents", "/run/gateway/s", "http://127.0.0.1:18080")
@@ -124,19 +125,18 @@ async def test_forward_runs_as_a_lone_script(tmp_path: Path) -> None:
 
     from sandboxes.wrapper import FORWARD_SCRIPT
 
-    async with await serve(str(tmp_path / "unused")) as free:
-        port = port_of(free)
+    port = free_port()
     process = subprocess.Popen([sys.executable, "-I", "-S", FORWARD_SCRIPT, str(port), str(tmp_path / "s")], env={})
     try:
         async with await echo_server(tmp_path / "s"):
-            for _ in range(500):
-                try:
-                    assert await ask(port, b"script") == b"SCRIPT"
-                    break
-                except ConnectionRefusedError:
-                    await asyncio.sleep(0.02)
-            else:
-                pytest.fail("it never listened")
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    try:
+                        assert await ask(port, b"script") == b"SCRIPT"
+                        break
+                    except ConnectionRefusedError:
+                        assert process.poll() is None, "it never listened"
+                        await asyncio.sleep(0.02)
     finally:
         process.kill()
         os.waitpid(process.pid, 0)

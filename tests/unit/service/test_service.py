@@ -27,7 +27,7 @@ from tests.support.projects import chat_project
 from tests.support.waiting import until
 from tests.unit.service.test_projects import lay
 
-LONG_S = 60.0
+LONG_S = 120.0
 
 
 async def test_disk_house_and_inbox_are_tended_and_what_a_dead_daemon_left_is_looked_at(

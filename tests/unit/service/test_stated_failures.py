@@ -6,7 +6,6 @@ The engine, the provider, the repository and the folder are real or on loopback;
 from __future__ import annotations
 
 import re
-import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from daemon.service.runner import Runner
 from daemon.service.troubles import Troubles
 from daemon.telling.events import Bus
 from sandboxes.sandbox import GIB, MIB, SandboxError
+from tests.support.ports import free_port
 from tests.support.projects import chat_project, greeting_tasks
 from tests.support.upstream import Upstream
 from tests.support.wire import Step
@@ -133,9 +133,7 @@ async def test_a_run_that_goes_on_ends_the_troubles_that_it_has_left_behind(tmp_
 
 
 async def test_a_lost_network_heals_once_it_is_back(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     daemon = lay(tmp_path, f"http://127.0.0.1:{port}/v1")
     for _ in range(3):
         end = await daemon.job()

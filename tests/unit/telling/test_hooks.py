@@ -216,7 +216,8 @@ async def test_publishing_never_waits_and_the_oldest_fall_out(monkeypatch: pytes
     assert [notification.event.data["run"] for notification, _ in way.got] == ["first", "run-3", "run-4", "run-5"]
 
 
-async def test_the_remaining_ones_are_delivered_at_the_end() -> None:
+async def test_the_remaining_ones_are_delivered_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "DRAIN_S", PATIENCE_S)
     async with hooked() as world:
         for _ in range(5):
             a_step(world.bus)

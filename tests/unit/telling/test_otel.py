@@ -23,7 +23,9 @@ from daemon.telling.events import Bus
 from daemon.telling.telling import Telling
 from tests.support.desk import FakeDesk
 from tests.support.loopback import Loopback
+from tests.support.ports import refusing_port
 from tests.support.telling import a_step, an_attempt, configured
+from tests.support.waiting import PATIENCE_S
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra honed[otel] is not installed")
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra honed[otel] is not installed")
@@ -77,6 +79,12 @@ async def collecting(**changes: Any) -> AsyncIterator[Collector]:
         yield collector
     finally:
         loopback.stop()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine needs its time to send what is left at the end."""
+    monkeypatch.setattr(otel, "CLOSING_S", PATIENCE_S)
 
 
 class Clock:
@@ -177,12 +185,11 @@ async def test_redirects_are_not_followed_and_the_environment_s_proxy_is_not_ask
 
 
 async def test_a_collector_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
-    async with collecting() as collector:
-        pass
     bus = Bus()
-    text = f'[telemetry]\notlp_endpoint = "http://127.0.0.1:{collector.port}"\ntimeout_s = 0.5\n'
-    async with Telling.open(FakeDesk(), bus, configured(tmp_path, text)):
-        a_run(bus)
+    with refusing_port() as port:
+        text = f'[telemetry]\notlp_endpoint = "http://127.0.0.1:{port}"\ntimeout_s = 0.5\n'
+        async with Telling.open(FakeDesk(), bus, configured(tmp_path, text)):
+            a_run(bus)
 
 
 async def test_a_collector_that_hangs_is_given_up_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from daemon.telling.notification import Notification
 from daemon.telling.ways import Command, HookError, Webhook, signature
 from tests.support.desk import a_project
 from tests.support.loopback import Loopback
+from tests.support.ports import refusing_port
 from tests.support.processes import runs
 from tests.support.telling import a_step
 from tests.support.waiting import LONGER_S, PATIENCE_S, until
@@ -96,7 +97,7 @@ async def test_what_a_program_leaves_in_the_background_holds_nothing_up(tmp_path
 @pytest.mark.parametrize("argv", [("/no/such/program",), (".",)])
 async def test_a_program_that_cannot_be_run_is_one_line(tmp_path: Path, argv: tuple[str, ...]) -> None:
     with pytest.raises(HookError, match="cannot be run: "):
-        await Command(argv, tmp_path, 5.0).deliver(notification(), None)
+        await Command(argv, tmp_path, PATIENCE_S).deliver(notification(), None)
 
 
 @dataclass
@@ -203,16 +204,14 @@ async def test_redirects_are_not_followed() -> None:
 
 
 async def test_a_silent_server_is_given_up_in_time() -> None:
-    async with receiving(30.0) as receiver:
+    async with receiving(1_000.0) as receiver:
         with pytest.raises(HookError, match=r"no answer within 0\.1 s \(2 tries\)"):
             await deliver(receiver.webhook(timeout_s=0.1, tries=2))
 
 
 async def test_a_server_that_is_not_there_is_said_without_the_address_s_path() -> None:
-    async with receiving() as receiver:
-        pass
-    with pytest.raises(HookError, match=r"^127\.0\.0\.1: cannot be reached .*\(4 tries\)$"):
-        await deliver(receiver.webhook())
+    with refusing_port() as port, pytest.raises(HookError, match=r"^127\.0\.0\.1: cannot be reached .*\(4 tries\)$"):
+        await deliver(Receiver([], port=port).webhook())
 
 
 async def test_the_environment_s_proxy_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ deep nesting, so hostile frontmatter can neither run code nor blow up.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,8 +66,12 @@ def split(text: str) -> Parts:
     raise SkillError("frontmatter is not closed", remedy="end it with a line `---`", line=1)
 
 
+@functools.lru_cache(maxsize=16)
 def parse(source: str) -> Frontmatter:
-    """Read the YAML between the fences (its first line is line 2 of the file); raises `SkillError`."""
+    """Read the YAML between the fences (its first line is line 2 of the file); raises `SkillError`.
+
+    A training looks at the same few hundreds of times. What it returns is shared: nobody changes it.
+    """
     if len(source) > MAX_CHARS:
         raise SkillError(f"frontmatter is longer than {MAX_CHARS} characters", remedy="move text to the body", line=1)
     try:

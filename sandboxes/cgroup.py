@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 ROOT = Path("/sys/fs/cgroup")
 PARENT = "honed"
 _PERIOD_US = 100_000
-_GONE_S = 2.0
+_GONE_S = 10.0
 
 
 @dataclass(frozen=True)

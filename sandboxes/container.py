@@ -33,8 +33,8 @@ LABEL_DEADLINE = "honed.deadline"
 
 _DEADLY_SIGNALS = {"1", "2", "3", "9", "15"}
 _KILLED_CODE = 137
-_LATE_EVENT_S = 0.3
-"""How long an out-of-memory event may trail the end it caused."""
+_LATE_EVENT_S = 2.0
+"""How long an out-of-memory event may trail the end it caused, on a busy machine."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +21,15 @@ settings.load_profile("honed")
 
 FIRST = ("tests/acceptance", "tests/worlds", "tests/integration")
 """The folders with the longest files: begun first, so that at the end no worker is left alone with one."""
+
+# Whoever runs the tests may do so from a hook of git's, which names their repository, and in any part of the world.
+for name in ("DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "COMMON_DIR", "PREFIX", "NAMESPACE"):
+    os.environ.pop(f"GIT_{name}", None)
+for name in ("NAME", "EMAIL", "DATE"):
+    os.environ.pop(f"GIT_AUTHOR_{name}", None)
+    os.environ.pop(f"GIT_COMMITTER_{name}", None)
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 # Garbage is looked for less often than in a program that lives for long: it was a quarter of the collecting of tests.
 gc.set_threshold(20_000, 20, 20)

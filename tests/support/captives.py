@@ -44,7 +44,7 @@ time.sleep(600)
 @asynccontextmanager
 async def box(folder: Path, owner: str, name: str = "captive", **more: Any) -> AsyncIterator[Box]:
     """A box of the real engine with the hardened profile."""
-    spec = BoxSpec(name, folder / name, time.time() + 600, **more)
+    spec = BoxSpec(name, folder / name, time.time() + 3_600, **more)
     async with DockerSandbox(docker_image(), owner=owner).open(spec) as opened:
         yield opened
 

@@ -26,6 +26,7 @@ from sandboxes.namespaces import Way
 from sandboxes.process import ProcessBox, ProcessSandbox
 from sandboxes.sandbox import Box, BoxSpec, Command, Ended, Sandbox, SandboxError
 from sandboxes.wrapper import inner_argv
+from tests.support.waiting import PATIENCE_S
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 DEV_IMAGE = "honed-sandbox:dev"
@@ -56,7 +57,7 @@ class Engine:
     @asynccontextmanager
     async def box(self, folder: Path, *, attempt_id: str = "a-1", **more: Any) -> AsyncIterator[Box]:
         """An open box in `folder`."""
-        spec = BoxSpec(attempt_id, folder / attempt_id, time.time() + 120, **more)
+        spec = BoxSpec(attempt_id, folder / attempt_id, time.time() + 3_600, **more)
         async with self.sandbox.open(spec) as box:
             yield box
 
@@ -123,7 +124,7 @@ async def really_run(box: FakeBox, command: Command) -> FakeAnswer:
     return FakeAnswer(exit_code=code if code >= 0 else 128 - code)
 
 
-async def sh(box: Box, script: str, *, deadline_s: float = 30, forward: bool = False, **env: str) -> Ended:
+async def sh(box: Box, script: str, *, deadline_s: float = PATIENCE_S, forward: bool = False, **env: str) -> Ended:
     """Run a shell script in the box."""
     command = Command(("/bin/sh", "-c", script), {"PATH": PATH, **env}, deadline_s, forward=forward)
     return await box.run(command)

@@ -42,7 +42,7 @@ async def inside(stage: Stage, here: Doors, told: dict[str, Any]) -> Any:
     """What the probe reports from a box behind the first door."""
     image = await asyncio.to_thread(docker_image)
     sandbox = DockerSandbox(image, owner=stage.owner)
-    spec = BoxSpec("a-1", stage.folder / "box", time.time() + 180, gateway_socket=here.mine.socket)
+    spec = BoxSpec("a-1", stage.folder / "box", time.time() + 3_600, gateway_socket=here.mine.socket)
     async with sandbox.open(spec) as box:
         await box.write({"probe.py": PROBE, "told.json": json.dumps(told).encode()})
         layout = box.layout

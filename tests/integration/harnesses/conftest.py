@@ -83,7 +83,7 @@ class Bench:
             "folder": self.folder / f"attempt-{self.count}",
             "files": {"in.csv": b"a\nb\nc\n"},
             "skill": SKILL,
-            "deadline_s": 60.0,
+            "deadline_s": 240.0,
         }
         return Assignment(**{**given, **changes})
 

@@ -91,7 +91,7 @@ async def ran(folder: Path, sandbox: Sandbox, *codes: str) -> tuple[Attempt, lis
         folder,
         files={"input.xlsx": book(A1=21)},
         tools=ChatTools("python", turns=30),
-        deadline_s=60.0,
+        deadline_s=240.0,
     )
     given.folder.mkdir(parents=True)
     attempt = await ChatHarness(model, boxes=Boxes(sandbox, limits, mounts)).run(given)

@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def spec(folder: Path, number: int) -> BoxSpec:
-    return BoxSpec(f"a-{number}", folder / f"a-{number}", time.time() + 60)
+    return BoxSpec(f"a-{number}", folder / f"a-{number}", time.time() + 3_600)
 
 
 async def test_attempts_do_not_ask_again(owner: str, tmp_path: Path, asked: list[str]) -> None:
@@ -107,7 +107,7 @@ async def test_a_box_is_started_by_the_runtime_that_was_named(owner: str, tmp_pa
     named = "io.containerd.runc.v2"
     sandbox = DockerSandbox(docker_image(), owner=owner, runtime=named)
     assert (await sandbox.facts()).runtime == named
-    async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 120)) as box:
+    async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 3_600)) as box:
         running = asyncio.create_task(box.run(Command(("sh", "-c", "echo x >ready; sleep 60"), {"PATH": PATH}, 60)))
         while not (tmp_path / "a-1" / "workspace" / "ready").exists():
             assert not running.done()
@@ -123,5 +123,5 @@ async def test_a_box_is_started_by_the_runtime_that_was_named(owner: str, tmp_pa
 async def test_a_runtime_that_the_engine_lacks_is_refused(owner: str, tmp_path: Path) -> None:
     sandbox = DockerSandbox(docker_image(), owner=owner, runtime="no-such")
     with pytest.raises(SandboxError, match=r"\[sandbox\] runtime = 'no-such'"):
-        async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 120)):
+        async with sandbox.open(BoxSpec("a-1", tmp_path / "a-1", time.time() + 3_600)):
             pass

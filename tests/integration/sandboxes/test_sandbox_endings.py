@@ -39,7 +39,7 @@ async def eventually_gone(word: str) -> None:
 
 @asynccontextmanager
 async def running(
-    box: Box, script: str, *, ready: str = "ready", deadline_s: float = 60
+    box: Box, script: str, *, ready: str = "ready", deadline_s: float = PATIENCE_S
 ) -> AsyncIterator[asyncio.Task[Ended]]:
     """A command under way: entered once it has made the file `ready` in the workspace."""
     task = asyncio.create_task(sh(box, f"{script}", deadline_s=deadline_s))
@@ -83,7 +83,7 @@ async def test_the_box_is_usable_after_a_deadline(engine: Engine, tmp_path: Path
 
 async def test_an_end_just_before_the_deadline_is_an_exit(engine: Engine, tmp_path: Path) -> None:
     async with engine.box(tmp_path) as box:
-        ended = await sh(box, "sleep 0.2; exit 7", deadline_s=10)
+        ended = await sh(box, "sleep 0.2; exit 7", deadline_s=60)
 
     assert (ended.ending, ended.exit_code) == (Ending.EXITED, 7)
 

@@ -111,7 +111,7 @@ async def test_docker_sweep_spares_open_boxes_and_other_owners(owner: str, tmp_p
     assert containers(owner) == ["dead"]
 
     sandbox = DockerSandbox(image, owner=owner)
-    async with sandbox.open(BoxSpec("living", tmp_path / "living", time.time() + 600)) as box:
+    async with sandbox.open(BoxSpec("living", tmp_path / "living", time.time() + 3_600)) as box:
         running = asyncio.create_task(sh(box, "echo x >ready; sleep 1; echo lived"))
         while "ready" not in (await box.collect()).files:
             await asyncio.sleep(0.02)
@@ -142,7 +142,7 @@ async def test_an_attempt_replaces_the_container_of_its_earlier_life(owner: str,
     image = docker_image()
     await asyncio.to_thread(killed_honed, tmp_path, owner, word, module="docker", name="DockerSandbox", image=image)
 
-    async with DockerSandbox(image, owner=owner).open(BoxSpec("dead", tmp_path / "dead", time.time() + 600)) as box:
+    async with DockerSandbox(image, owner=owner).open(BoxSpec("dead", tmp_path / "dead", time.time() + 3_600)) as box:
         assert (await sh(box, "echo again")).stdout.read_text() == "again\n"
 
     assert containers(owner) == []

@@ -175,4 +175,4 @@ async def test_the_time_that_retries_take_is_told(tmp_path: Path) -> None:
         await sandbox.ask("chat")
         tally = sandbox.door.tally()
     assert (tally.retries, tally.held_up_by, tally.failures) == (1, ProviderFailure.RATE_LIMIT, ())
-    assert 7.0 <= tally.held_up_s < 10.0
+    assert 7.0 <= tally.held_up_s < 14.0, "once, and what it really took"

@@ -15,8 +15,16 @@ from daemon.journal.lock import StateBusyError, state_lock
 from daemon.service.desk import Progress
 from tests.support.control import Beside, project_at
 from tests.support.desk import FakeDesk, a_job, a_project, a_status
+from tests.support.waiting import PATIENCE_S
 
 OTHER = 4_000_111
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take long to answer; no holder here is dead and leaves children to be waited for."""
+    monkeypatch.setattr("daemon.journal.lock._DYING_S", 0.01)
+    monkeypatch.setattr("daemon.control.holding._PATIENCE_S", PATIENCE_S)
 
 
 def refused(state: Path, pid: int) -> str:

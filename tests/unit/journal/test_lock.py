@@ -16,6 +16,7 @@ import tests
 from daemon.journal.journal import JournalError
 from daemon.journal.lock import StateBusyError, state_lock
 from daemon.journal.sqlite import SqliteJournal
+from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(tests.__file__).parent.parent
 HOLD = """
@@ -91,7 +92,8 @@ with state_lock(Path(sys.argv[1])):
 """
 
 
-def test_a_dead_holder_s_last_child_is_waited_for(tmp_path: Path) -> None:
+def test_a_dead_holder_s_last_child_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.journal.lock._DYING_S", PATIENCE_S)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", ORPHAN, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as holder:

@@ -40,4 +40,4 @@ def find_hidden(text: str) -> tuple[int, str] | None:
 
 def drop_hidden(text: str) -> str:
     """The text without its hidden characters."""
-    return "".join(char for char in text if not is_hidden(char))
+    return _NOT_PLAIN.sub(lambda match: "" if is_hidden(match[0]) else match[0], text)

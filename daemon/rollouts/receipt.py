@@ -61,7 +61,7 @@ def write_receipt(folder: Path, record: AttemptRecord, result: Result) -> None:
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(half, flags, 0o600), "w", encoding="utf-8") as file:
-            json.dump(data, file)
+            file.write(json.dumps(data))  # `json.dump` is many times as slow
         half.replace(folder / NAME)
     except OSError as error:
         log.warning("receipt_not_written", folder=str(folder), error=str(error))

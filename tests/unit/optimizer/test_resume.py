@@ -61,12 +61,13 @@ async def test_the_world_has_something_to_keep_and_something_to_reject(tmp_path:
 
 @pytest.mark.parametrize("before", [True, False], ids=["lost", "written"])
 async def test_killed_at_every_write_it_comes_to_the_same_end(tmp_path: Path, *, before: bool) -> None:
+    """Dying after a write leaves the journal as dying before the next one does: every second one is enough."""
     plain = overfitting(tmp_path / "plain")
     plain.journal = MortalJournal(MemoryJournal())
     expected = await story(plain, await plain.training().run())
     writes = plain.journal.writes
     assert writes > 40
-    for at in range(1, writes + 1):
+    for at in range(1, writes + 1, 1 if before else 2):
         world = overfitting(tmp_path / str(at))
         memory = MemoryJournal()
         world.journal = MortalJournal(memory, at, before=before)

@@ -34,13 +34,24 @@ MOST = 1 << 20
 def serve(control: socket.socket) -> None:
     """Until there is nobody to serve; returns in the children too, which are then what was asked for."""
     running: dict[int, tuple[int, socket.socket]] = {}
+    ended: dict[int, tuple[int, socket.socket]] = {}
     poll = select.poll()
     poll.register(control, select.POLLIN)
     while True:
         for ready, _ in poll.poll():
             if ready in running:
                 poll.unregister(ready)
-                _tell_end(ready, *running.pop(ready))
+                os.close(ready)
+                child, answer = running.pop(ready)
+                _tell_end(child, answer)
+                poll.register(answer, select.POLLIN)
+                ended[answer.fileno()] = child, answer
+                continue
+            if ready in ended:  # whoever asked has hung up
+                poll.unregister(ready)
+                child, answer = ended.pop(ready)
+                os.waitpid(child, 0)
+                answer.close()
                 continue
             packet, given, _, _ = socket.recv_fds(control, MOST, 4)
             if not packet:
@@ -49,21 +60,28 @@ def serve(control: socket.socket) -> None:
             if child == 0:
                 _become(json.loads(packet), given)
                 return
-            answer = socket.socket(fileno=given.pop())
-            for one in given:
-                os.close(one)
-            with suppress(OSError):  # who asked has given up
-                answer.send(str(child).encode())
             handle = os.pidfd_open(child)
+            running[handle] = child, _asker(child, given)
             poll.register(handle, select.POLLIN)
-            running[handle] = child, answer
 
 
-def _tell_end(handle: int, child: int, answer: socket.socket) -> None:
-    os.close(handle)
-    _, status = os.waitpid(child, 0)
-    with answer, suppress(OSError):
-        answer.send(str(os.waitstatus_to_exitcode(status)).encode())
+def _asker(child: int, given: list[int]) -> socket.socket:
+    """Tell whoever asked the process's id, and keep no more than the way to them."""
+    answer = socket.socket(fileno=given.pop())
+    for one in given:
+        os.close(one)
+    with suppress(OSError):  # they have given up
+        answer.send(str(child).encode())
+    return answer
+
+
+def _tell_end(child: int, answer: socket.socket) -> None:
+    """The dead child keeps its id, as one of their own would, until they hang up: nobody else is sent their signals."""
+    found = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert found is not None
+    code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    with suppress(OSError):  # they have given up
+        answer.send(str(code).encode())
 
 
 def _become(command: dict[str, Any], given: list[int]) -> None:
@@ -77,6 +95,8 @@ def _become(command: dict[str, Any], given: list[int]) -> None:
     time.tzset()
     sys.argv = command["argv"]
     sys.path[0] = str(Path(sys.argv[0]).parent)
+    script = sys.modules["__main__"]  # usage lines name the program by it
+    script.__package__, script.__spec__, script.__file__ = None, None, sys.argv[0]
 
 
 def _ready() -> None:

@@ -17,6 +17,14 @@ def state_folder(config: Config) -> Path:
     return config.file.parent / NAME
 
 
+def may_be_there(path: Path) -> bool:
+    """False: nothing is there. Where nobody may look it is left to whoever opens it to say so. Blocks for a moment."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def author_of(config: Config) -> Author:
     """Whose name commits carry, and how they are signed."""
     signer = Signer(config.skill.repository, config.git.sign)

@@ -104,17 +104,10 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None:
             return self._connection
-        if self.path.is_dir():
-            raise JournalError(f"{self._name} is a folder, and honed needs a file there: move it away")
-        if self.read_only:
-            with _MAKING:
-                there = self.path.exists()
-            if not there:
-                raise JournalError(
-                    f"there is no {self._schema.what} at {self.path} (run `{self._schema.made_by}` first)"
-                )
-        else:
-            self._create()
+        try:
+            self._look()
+        except OSError as error:
+            raise JournalError(f"{self._name}: {error.strerror} (make the file and its folder writable)") from error
         mode = "ro" if self.read_only else "rw"
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=self._busy_timeout_s, isolation_level=None
@@ -127,6 +120,18 @@ class Database:
         self._connection = connection
         return connection
 
+    def _look(self) -> None:
+        """See that the file is there and is one; make it where it may be made. Raises `OSError`, `JournalError`."""
+        if self.path.is_dir():
+            raise JournalError(f"{self._name} is a folder, and honed needs a file there: move it away")
+        if not self.read_only:
+            self._create()
+            return
+        with _MAKING:
+            there = self.path.exists()
+        if not there:
+            raise JournalError(f"there is no {self._schema.what} at {self.path} (run `{self._schema.made_by}` first)")
+
     def _create(self) -> None:
         """Make the file for its owner alone: attempts may hold gold answers.
 
@@ -134,12 +139,9 @@ class Database:
         hold on it, and another process could then take away the log that they still write to
         (sqlite.org/howtocorrupt.html, section 2.2).
         """
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with _MAKING, suppress(FileExistsError):
-                _make(self.path)
-        except OSError as error:
-            raise JournalError(f"{self._name}: {error.strerror} (make the file and its folder writable)") from error
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with _MAKING, suppress(FileExistsError):
+            _make(self.path)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA foreign_keys = ON")

@@ -66,6 +66,7 @@ class SharedDay:
         self._active.discard(project)
 
     async def _read(self, project: Project) -> None:
+        date = self._date
         try:
             found = await spent_today(project.config, self.clock())
         except JournalError as error:
@@ -73,6 +74,10 @@ class SharedDay:
                 return
             msg = f"[daemon.day] cannot be kept, for nobody can tell what {project.name} has spent today: {error}"
             raise JournalError(msg) from error
+        self._turn_the_page()
+        if self._date != date:  # midnight came meanwhile: that was another day's
+            await self._read(project)
+            return
         # Not every request that was paid here stands in the journal, and here not what others paid.
         self._spent[project.name] = _most(self._spent.get(project.name, Totals()), found)
 

@@ -14,7 +14,7 @@ from daemon.jobs.job import Job
 from daemon.journal.journal import Journal, JournalError
 from daemon.journal.sqlite import SqliteJournal
 from daemon.optimizer.report import RunReport
-from daemon.places import open_history
+from daemon.places import may_be_there, open_history
 from daemon.readback.report import report_of
 from daemon.readback.run import read_run
 from daemon.service.ends import JobEnd
@@ -71,7 +71,7 @@ async def ended_run(project: Project, run_id: str) -> JobEnd | None:
 async def _journal(project: Project) -> AsyncIterator[Journal | None]:
     """The project's journal to read; None before its first run."""
     path = project.state / "journal.sqlite"
-    if not path.exists():
+    if not may_be_there(path):
         yield None
         return
     journal = SqliteJournal(path, read_only=True)

@@ -15,7 +15,7 @@ import structlog
 from daemon.journal.lock import state_lock
 from daemon.journal.sqlite import SqliteJournal
 from daemon.kinds import kind_of
-from daemon.places import open_history
+from daemon.places import may_be_there, open_history
 from daemon.recovery.hand import Recovered, recover
 from daemon.recovery.look import CANARIES, Place
 from daemon.service.project import Project
@@ -44,7 +44,7 @@ class Recovering:
 
     async def one(self, project: Project) -> None:
         """Look, act, tell; a fault is told and stops nothing."""
-        if not (project.state / "journal.sqlite").exists():
+        if not may_be_there(project.state / "journal.sqlite"):
             return
         try:
             with state_lock(project.state):

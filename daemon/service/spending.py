@@ -11,7 +11,7 @@ from daemon.budget.totals import Totals, total
 from daemon.config import Config
 from daemon.journal.journal import JournalError
 from daemon.journal.sqlite import SqliteJournal
-from daemon.places import state_folder
+from daemon.places import may_be_there, state_folder
 from daemon.wiring import models_of
 
 _SETTLED_S = 2.0
@@ -21,7 +21,7 @@ _SETTLED_S = 2.0
 async def spent_today(config: Config, now: float) -> Totals:
     """Since midnight UTC; nothing where there is no journal yet. Raises `JournalError` where it cannot be read."""
     path = _journal(config)
-    if not path.exists():
+    if not may_be_there(path):
         return Totals()
     journal = SqliteJournal(path, read_only=True)
     try:

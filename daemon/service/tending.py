@@ -22,6 +22,7 @@ from daemon.jobs.store import JobStore
 from daemon.journal.journal import JournalError
 from daemon.journal.lock import StateBusyError, state_lock
 from daemon.journal.sqlite import SqliteJournal
+from daemon.places import may_be_there
 from daemon.service.looker import Looker
 from daemon.service.project import Project
 from daemon.service.projects import Projects
@@ -127,7 +128,7 @@ class Tending:
             await self.store.note(mark, {"failed": use.failed})
 
     async def _house_of(self, project: Project) -> None:
-        if not (project.state / "journal.sqlite").exists():
+        if not may_be_there(project.state / "journal.sqlite"):
             return
         lock = self.alone[project.name]
         if lock.locked():  # a run of days must not keep its house from being kept; what it needs is spared

@@ -185,3 +185,11 @@ async def test_a_database_that_is_a_folder_is_named(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match=r"j\.sqlite is a folder"):
             await journal.find_runs()
         await journal.close()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_database_that_nobody_may_look_for_is_named(tmp_path: Path, *, read_only: bool) -> None:
+    journal = SqliteJournal(tmp_path / ("x" * 300), read_only=read_only)
+    with pytest.raises(JournalError, match=r"^journal /.*x: File name too long \(make the file and its folder"):
+        await journal.find_runs()
+    await journal.close()

@@ -173,3 +173,21 @@ def test_the_job_waits_for_midnight() -> None:
 def test_minutes_cannot_be_capped_over_several_skills(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"\[daemon\] day.*cannot cap minutes"):
         load_config(lay(tmp_path, more="[daemon]\nday = { minutes = 5 }\n"))
+
+
+async def test_what_was_read_at_midnight_is_no_part_of_the_new_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    async def spent(config: Config, now: float) -> Totals:
+        clock.now = NOON + 86_400  # it takes so long
+        return Totals().plus(5 if now == NOON else 1, Usage())
+
+    monkeypatch.setattr("daemon.service.day.spent_today", spent)
+    shared = day(clock, Project("pdf", load_config(lay(tmp_path))), attempts=2)
+    await shared.begin("pdf")
+    shared.check()
+    shared.add(1, Usage(), "pdf")
+    with pytest.raises(DayReached, match=r"\(2\)"):
+        shared.check()

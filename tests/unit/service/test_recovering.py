@@ -19,6 +19,7 @@ from sandboxes.choose import Choice
 from sandboxes.fake import FakeAnswer, FakeSandbox
 from sandboxes.left import LeftBox
 from sandboxes.sandbox import SandboxError
+from tests.support.closed import close
 from tests.support.journal import a_key, a_run
 from tests.unit.service.test_projects import lay
 
@@ -132,3 +133,14 @@ async def test_a_fault_of_ours_in_one_project_stops_no_other(left: Left, monkeyp
     with capture_logs() as logs:
         await left.recovering.all((left.project, left.project))
     assert [row["event"] for row in logs] == ["not_recovered"] * 2
+
+
+async def test_a_state_folder_that_nobody_may_look_into_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = Left(tmp_path)
+    await left.begun()
+    close(left.project.state, monkeypatch)
+    with capture_logs() as logs:
+        await left.start()
+    assert [(row["event"], row["log_level"]) for row in logs] == [("not_recovered", "warning")]

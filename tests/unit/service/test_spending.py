@@ -16,6 +16,7 @@ from daemon.journal.sqlite import SqliteJournal
 from daemon.service import spending
 from daemon.service.project import Project
 from daemon.service.spending import SpentToday, spent_today
+from tests.support.closed import close
 from tests.unit.service.test_day import NOON, Clock, attempts_elsewhere
 from tests.unit.service.test_projects import lay
 
@@ -80,4 +81,15 @@ async def test_a_journal_that_cannot_be_read_has_an_unknown_sum(tmp_path: Path) 
     (project.state / "journal.sqlite").write_bytes(b"no journal" * 100)
     assert await SpentToday().of(project.config, NOON) == Totals(usd=None)
     with pytest.raises(JournalError):
+        await spent_today(project.config, NOON)
+
+
+async def test_a_state_folder_that_nobody_may_look_into_is_like_a_journal_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project("pdf", load_config(lay(tmp_path)))
+    project.state.mkdir()
+    close(project.state, monkeypatch)
+    assert await SpentToday().of(project.config, NOON) == Totals(usd=None)
+    with pytest.raises(JournalError, match="Permission denied"):
         await spent_today(project.config, NOON)

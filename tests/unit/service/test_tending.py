@@ -26,6 +26,7 @@ from daemon.service.tending import Tending
 from daemon.service.troubles import Troubles
 from daemon.telling.events import Bus
 from sandboxes.sandbox import GIB, MIB
+from tests.support.closed import close
 from tests.support.journal import a_run
 from tests.support.sessions import troubled
 from tests.unit.service.test_projects import lay
@@ -170,3 +171,15 @@ async def test_people_s_use_is_read_again_only_where_sessions_came(
     monkeypatch.setattr(tending, "_HOUSE_S", 0.0)
     await one_round(tended.tending.inbox(), monkeypatch)
     assert len(read) == 3, "old ones may be forgotten"
+
+
+async def test_a_state_folder_that_nobody_may_look_into_is_told(
+    tended: Tended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await tended.a_run()
+    with monkeypatch.context() as closed:
+        close(tended.state, closed)
+        await one_round(tended.tending.house(), monkeypatch)
+    assert tended.told() == ["house"]
+    await one_round(tended.tending.house(), monkeypatch)
+    assert tended.told() == []

@@ -103,7 +103,8 @@ def _ready() -> None:
     """Import every module of honed, and what it imports when it is needed, such as the providers' client libraries."""
     for package in (daemon, harnesses, sandboxes, skills_repo):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
-            import_module(module.name)
+            with suppress(ImportError):  # of an extra that is not installed
+                import_module(module.name)
     tasks = [one.name for one in Path("/proc/self/task").iterdir()]
     assert len(tasks) == 1, "threads do not come along when a process forks"
     gc.collect()

@@ -238,8 +238,14 @@ class MortalJournal:
         self.inner = inner
         self.at = at
         self.before = before
-        self.writes = 0
+        self.made: list[str] = []
+        """The name of each write."""
         self.dead = False
+
+    @property
+    def writes(self) -> int:
+        """How many there were."""
+        return len(self.made)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.inner, name)
@@ -249,7 +255,7 @@ class MortalJournal:
         async def write(*args: Any, **kwargs: Any) -> Any:
             if self.dead:
                 raise Killed
-            self.writes += 1
+            self.made.append(name)
             self.dead = self.writes == self.at
             if self.dead and self.before:
                 raise Killed

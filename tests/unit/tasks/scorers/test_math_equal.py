@@ -18,6 +18,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a processor does in a second differs; what is equal does not."""
+    monkeypatch.setattr(mathematics, "CPU_S", 20.0)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("gold", "answer", "equal"),
     [
@@ -47,6 +54,7 @@ async def test_math_verify(gold: object, answer: str, equal: bool) -> None:
     assert (await score_answer("math_equal", gold, answer)).hard is equal
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("gold", "answer", "precision", "equal"),
     [

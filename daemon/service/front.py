@@ -81,6 +81,7 @@ class FrontDesk:
                 accepted.get(one.name, 0),
             )
             for one in self.worker.projects.all()
+            if one.name in seats  # one that came only now is in the next answer
         ]
         return Status(
             state=self.state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -32,8 +33,7 @@ def test_a_c_library_that_cannot_trim_is_no_fault(monkeypatch: pytest.MonkeyPatc
 
 
 HEAPS = """
-import ctypes, os, sys, threading
-from pathlib import Path
+import ctypes, sys, threading
 from daemon.housekeeping.memory import share_one_heap
 
 if "one" in sys.argv:
@@ -56,9 +56,11 @@ print(len(homes))
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_threads_share_one_heap_once_asked_to() -> None:
+    env = {name: value for name, value in os.environ.items() if name not in ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")}
+
     def heaps(*argv: str) -> int:
-        done = subprocess.run([sys.executable, "-c", HEAPS, *argv], capture_output=True, text=True, check=True)
-        return int(done.stdout)
+        command = [sys.executable, "-c", HEAPS, *argv]
+        return int(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
 
     assert heaps() > 1
     assert heaps("one") == 1

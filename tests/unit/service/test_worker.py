@@ -502,3 +502,21 @@ async def test_only_what_a_run_proves_is_over_with_it(tmp_path: Path) -> None:
         await house.queue()
         await house.settled()
     assert [one.name for one in house.troubles.all()] == ["disk low", "remote"]
+
+
+async def test_a_status_that_is_asked_while_a_skill_is_added_tells_the_others(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    asked: list[str] = []
+
+    async def add() -> None:
+        lay(tmp_path / "two", "two")
+        lay(tmp_path, more='[daemon]\nalso = ["two/honed.toml"]\n')
+        assert house.projects.reload() == ()
+
+    def second_time() -> Any:
+        asked.append("pauses")
+        return add() if len(asked) == 2 else None
+
+    house.store.meanwhile = second_time
+    assert [one.name for one in (await house.desk.status()).projects] == ["pdf"]
+    assert [one.name for one in (await house.desk.status()).projects] == ["pdf", "two"]

@@ -1,8 +1,9 @@
 """`[daemon.day]`: what all skills of one daemon may take on one day (UTC), counted over restarts from their journals.
 
-A project that does not run here may be worked on by another process (`honed train --alone`): its journal is read again
-at every beginning of a run or step. Invariants: nothing begins once a cap is used up, or while nobody can tell what was
-spent; what is in flight is finished, so a cap on tokens or money is overshot by that at most, one on attempts never.
+Another process may work on a project that does not run here (`honed train --alone`), and a clock may be turned back: so
+all journals are read again at every beginning of a run or step. Invariants: nothing begins once a cap is used up, or
+while nobody can tell what was spent; what is in flight is finished, so a cap on tokens or money is overshot by that at
+most, one on attempts never.
 """
 
 from __future__ import annotations
@@ -44,26 +45,18 @@ class SharedDay:
     _spent: dict[str, Totals] = field(default_factory=dict)
     """By project."""
     _date: int = -1
-    _active: set[str] = field(default_factory=set)
-    """Projects that a run of this process works on: what they spend is counted as it is spent."""
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """No run begins while another one still reads what all have spent."""
 
-    async def begin(self, project: str = "") -> None:
-        """A run or step of a project begins: read what all that do not run here have spent today.
+    async def begin(self) -> None:
+        """A run or step begins: read what all have spent today.
 
         Raises `JournalError` where that cannot be told while something is capped.
         """
         async with self._reading:
             self._turn_the_page()
-            for one in self.projects():
-                if one.name not in self._active:
-                    await self._read(one)
-            self._active |= {project} - {""}
-
-    def end(self, project: str) -> None:
-        """Its run has ended: another process may work on it from now on."""
-        self._active.discard(project)
+            for project in self.projects():
+                await self._read(project)
 
     async def _read(self, project: Project) -> None:
         date = self._date
@@ -96,9 +89,11 @@ class SharedDay:
         self._spent[project] = self._spent.get(project, Totals()).plus(attempts, usage)
 
     def _turn_the_page(self) -> None:
+        """A clock that was turned back over midnight goes on counting: it buys no second day."""
         date = int(self.clock() // DAY_S)
-        if date != self._date:
-            self._date, self._spent = date, {}
+        if date > self._date:
+            self._spent = {}
+        self._date = date
 
 
 def _sum(parts: Iterable[Totals]) -> Totals:
@@ -123,12 +118,12 @@ class DayPurse:
 
     async def begin_run(self, run_id: str) -> None:
         """As `Purse.begin_run`."""
-        await self.day.begin(self.project)
+        await self.day.begin()
         await self.purse.begin_run(run_id)
 
     async def begin_step(self, step: int) -> None:
         """As `Purse.begin_step`."""
-        await self.day.begin(self.project)
+        await self.day.begin()
         await self.purse.begin_step(step)
 
     def check(self) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -118,7 +117,6 @@ class Runner:
         guard = partial(_guard, circuits=circuits, leash=leash, day=self.day, project=project.name)
         async with (
             self.alone[project.name],
-            self._counted(project.name),
             open_parts(config, observer, guard=guard, heard=self.heard, patient=True) as parts,
         ):
             if parts.engine is not None:
@@ -130,15 +128,6 @@ class Runner:
         self._note_answers(circuits)
         await self._publish(project, job)
         return end_of_run(report, branch)
-
-    @asynccontextmanager
-    async def _counted(self, project: str) -> AsyncIterator[None]:
-        """What the project spends is counted here until its run ends."""
-        try:
-            yield
-        finally:
-            if self.day:
-                self.day.end(project)
 
     async def _publish(self, project: Project, job: Job) -> None:
         published = await publish_after(project.config, LogTeller())

@@ -122,7 +122,6 @@ async def test_what_another_process_spends_between_two_runs_counts_and_nothing_c
     await spend(purse)
     await attempts_elsewhere(one, clock, "r", 1)  # what this process writes down itself
     await purse.begin_step(1)
-    shared.end("one")
     await attempts_elsewhere(one, clock, "alone", 3)  # then somebody trains it alone, and the other one meanwhile
     await attempts_elsewhere(two, clock, "alone", 5)
     shared.check()
@@ -186,8 +185,34 @@ async def test_what_was_read_at_midnight_is_no_part_of_the_new_day(
 
     monkeypatch.setattr("daemon.service.day.spent_today", spent)
     shared = day(clock, Project("pdf", load_config(lay(tmp_path))), attempts=2)
-    await shared.begin("pdf")
+    await shared.begin()
     shared.check()
     shared.add(1, Usage(), "pdf")
     with pytest.raises(DayReached, match=r"\(2\)"):
+        shared.check()
+
+
+async def test_a_clock_that_is_turned_back_buys_no_second_day(tmp_path: Path) -> None:
+    clock = Clock()
+    project = Project("pdf", load_config(lay(tmp_path)))
+    shared = day(clock, project, attempts=3)
+    purse = DayPurse(OpenPurse(), shared, "pdf")
+    await purse.begin_run("r")
+    for _ in range(2):
+        await spend(purse)
+    await attempts_elsewhere(project, clock, "r", 2)  # as this process writes them down
+    clock.now = NOON + 86_400
+    await purse.begin_step(1)
+    await spend(purse)
+    await attempts_elsewhere(project, clock, "later", 1)
+    shared.check()
+    clock.now = NOON
+    await purse.begin_step(2)
+    with pytest.raises(DayReached, match=r"\(3\)"):
+        shared.check()
+    clock.now = NOON + 2 * 86_400
+    for _ in range(3):
+        await spend(purse)
+    clock.now = NOON
+    with pytest.raises(DayReached, match=r"\(3\)"):
         shared.check()

@@ -194,6 +194,7 @@ class Service:
             await self.store.note(_NAMES, self.projects.names)
             self._announce()
             self.bus.publish("config", "took over a changed configuration")
+        self.troubles.keep({one.name for one in self.projects.all()})
         if faults:
             what = "; ".join(faults)
             self.troubles.begin("config", what, remedy="correct the file; until then the last good one counts")

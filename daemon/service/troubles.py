@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -44,6 +44,14 @@ class Troubles:
         """Several of a project work again."""
         for name in sorted(names):
             self.end(name, project=project)
+
+    def keep(self, projects: Collection[str]) -> None:
+        """Those of a project that is not among these any more are nobody's."""
+        for name, project in tuple(self._now):
+            if project and project not in projects:
+                del self._now[name, project]
+                log.info("trouble is over", trouble=name, project=project, reason="the project is not kept any more")
+                self.bus.publish("broken", f"{project} is not kept any more", project=project, trouble=name, over=True)
 
     def of(self, name: str) -> set[str]:
         """Projects that have this trouble."""

@@ -111,3 +111,24 @@ async def test_a_project_whose_folder_cannot_be_written_keeps_no_other_from_bein
     finally:
         service.signals.drain.set()
         await working
+
+
+async def test_the_troubles_of_a_skill_that_is_not_kept_any_more_go_with_it(tmp_path: Path) -> None:
+    lay(tmp_path / "xls", "xls")
+    projects = Projects.load(lay(tmp_path, more='[daemon]\nalso = ["xls/honed.toml"]\n'))
+    service = Service(projects, Supervisor.of({}))
+    working = asyncio.create_task(service.run())
+    try:
+        await until(lambda: hasattr(service, "watcher") and service.desk.state == "working")
+        for project in ("xls", "pdf", ""):
+            service.troubles.begin("setup", "does not work", project=project)
+        await service.desk.reload()
+        assert service.troubles.of("setup") == {"xls", "pdf", ""}
+        lay(tmp_path)
+        await service.desk.reload()
+        assert service.troubles.of("setup") == {"pdf", ""}
+        over = [event for event in service.bus.since(0) if event.data.get("over") and event.data["trouble"] == "setup"]
+        assert [(event.project, event.what) for event in over] == [("xls", "xls is not kept any more")]
+    finally:
+        service.signals.drain.set()
+        await working

@@ -12,7 +12,7 @@ from daemon.budget.meter import Meter
 from daemon.budget.purse import Average, Held, Spend, Waiting
 from daemon.budget.totals import Models, Payer, Totals, seconds, total, usage_at
 from daemon.config import ConfigError
-from daemon.config_train import BudgetSection
+from daemon.config_train import BudgetSection, CapSection
 from daemon.journal.journal import Journal
 from daemon.journal.records import Decision
 from sandboxes.gateway.policy import Usage
@@ -28,6 +28,17 @@ class MostOfOne:
 
     tokens: float = math.inf
     usd: float = math.inf
+
+
+def refuse_uncounted(key: str, caps: CapSection, averages: Mapping[Payer, Average]) -> None:
+    """Tokens that nobody counts are not zero tokens: raise `ConfigError` where `key` caps them, or money."""
+    uncounted = [payer for payer, average in averages.items() if average.uncounted]
+    if uncounted and (caps.tokens is not None or caps.usd is not None):
+        msg = (
+            f"{key} cannot be kept: the provider of [{uncounted[0]}] tells no token counts, so cap attempts "
+            "instead of tokens or usd"
+        )
+        raise ConfigError(msg)
 
 
 @dataclass
@@ -97,7 +108,7 @@ class CappedPurse:
         self._turn_the_page(now)
         for meter in self._meters():
             meter.check(now)
-            self._refuse_uncounted(meter)
+            refuse_uncounted(f"[budget.{meter.scope}]", meter.caps, self._averages)
 
     @asynccontextmanager
     async def spending(self, payer: Payer) -> AsyncIterator[Spend]:
@@ -133,16 +144,6 @@ class CappedPurse:
         for meter in (step, self._run, self._day):
             if meter is not None:
                 meter.add(0, usage)
-
-    def _refuse_uncounted(self, meter: Meter) -> None:
-        """Tokens that nobody counts are not zero tokens."""
-        uncounted = [payer for payer, average in self._averages.items() if average.uncounted]
-        if uncounted and (meter.caps.tokens is not None or meter.caps.usd is not None):
-            msg = (
-                f"[budget.{meter.scope}] cannot be kept: the provider of [{uncounted[0]}] tells no token counts, so "
-                "cap attempts or minutes instead of tokens or usd"
-            )
-            raise ConfigError(msg)
 
     def _has_room(self) -> bool:
         """Nothing is in flight, or something is left beyond what is held for it."""

@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from daemon.budget.capped import DAY_S
+from daemon.budget.capped import DAY_S, refuse_uncounted
 from daemon.budget.meter import Meter
-from daemon.budget.purse import Purse, Spend
+from daemon.budget.purse import Average, Purse, Spend
 from daemon.budget.reached import BudgetReached
 from daemon.budget.totals import Payer, Totals
+from daemon.config import ConfigError
 from daemon.config_train import CapSection
 from daemon.journal.journal import JournalError
 from daemon.service.project import Project
@@ -82,6 +83,8 @@ class SharedDay:
             Meter("day", self.caps(), _sum(self._spent.values()), 0.0, now).check(now)
         except BudgetReached as reached:
             raise DayReached(reached) from reached
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("[budget.day]", "[daemon.day]")) from error
 
     def add(self, attempts: int, usage: Usage, project: str = "") -> None:
         """Count what was begun or has ended."""
@@ -115,6 +118,8 @@ class DayPurse:
     purse: Purse
     day: SharedDay
     project: str = ""
+    _averages: dict[Payer, Average] = field(default_factory=dict)
+    """Of what this run has begun."""
 
     async def begin_run(self, run_id: str) -> None:
         """As `Purse.begin_run`."""
@@ -127,20 +132,22 @@ class DayPurse:
         await self.purse.begin_step(step)
 
     def check(self) -> None:
-        """As `Purse.check`."""
+        """As `Purse.check`; raises `ConfigError` where a provider of this run does not tell what the caps are on."""
         self.day.check()
+        refuse_uncounted("[daemon.day]", self.day.caps(), self._averages)
         self.purse.check()
 
     @asynccontextmanager
     async def spending(self, payer: Payer) -> AsyncIterator[Spend]:
         """As `Purse.spending`."""
-        self.day.check()
+        self.check()
         async with self.purse.spending(payer) as spend:
             self.day.check()  # others have spent while this one waited for room
             self.day.add(1 if payer == "target" else 0, Usage(), self.project)
             try:
                 yield spend
             finally:
+                self._averages.setdefault(payer, Average()).add(spend.usage)
                 self.day.add(0, spend.usage, self.project)
 
     def settle(self, payer: Payer, usage: Usage) -> None:

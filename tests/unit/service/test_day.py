@@ -216,3 +216,27 @@ async def test_a_clock_that_is_turned_back_buys_no_second_day(tmp_path: Path) ->
     clock.now = NOON
     with pytest.raises(DayReached, match=r"\(3\)"):
         shared.check()
+
+
+@pytest.mark.parametrize("caps", [{"tokens": 100}, {"usd": 5.0}])
+async def test_what_a_provider_does_not_count_cannot_be_capped_and_stops_its_own_skill_alone(
+    caps: dict[str, float],
+) -> None:
+    shared = day(Clock(), **caps)
+    silent, other = DayPurse(OpenPurse(), shared, "silent"), DayPurse(OpenPurse(), shared, "other")
+    for _ in range(3):
+        await spend(silent)
+    with pytest.raises(ConfigError, match=r"^\[daemon.day\] cannot be kept: the provider of \[target\] tells no token"):
+        await spend(silent)
+    await spend(other)
+    attempts = DayPurse(OpenPurse(), day(Clock(), attempts=9))
+    for _ in range(4):
+        await spend(attempts)
+
+
+async def test_money_of_an_unknown_price_cannot_be_capped() -> None:
+    purse = DayPurse(OpenPurse(), day(Clock(), usd=5.0))
+    async with purse.spending("target") as spent:
+        spent.usage = Usage(1, 10, 0, 0, None)
+    with pytest.raises(ConfigError, match=r"^\[daemon.day\] usd cannot be kept: .* no known price"):
+        purse.check()

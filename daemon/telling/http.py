@@ -17,6 +17,7 @@ from aiohttp import web
 
 from daemon.config import Config, ConfigError
 from daemon.config_listen import read_listen
+from daemon.journal.journal import JournalError
 from daemon.plain import plain
 from daemon.telling.exposition import CONTENT_TYPE, registry_of, written
 from skills_repo.publish.address import is_loopback
@@ -97,6 +98,9 @@ class Pages:
         except TimeoutError:
             log.warning("metrics_unanswered", reason=f"the daemon did not say how it stands within {STATUS_S:g} s")
             return 503, b"the daemon did not answer in time\n", _TEXT
+        except JournalError as error:  # the daemon tells it as a trouble
+            log.warning("metrics_unanswered", reason=str(error))
+            return 503, b"the daemon cannot read its job store\n", _TEXT
         self.counting.stand(status, ready=not self.desk.ready())
         return 200, written(self._registry), CONTENT_TYPE
 

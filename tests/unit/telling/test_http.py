@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from daemon.config import ConfigError
+from daemon.journal.journal import JournalError
 from daemon.service.desk import Status
 from daemon.telling import http
 from daemon.telling.counting import Counting
@@ -174,6 +175,15 @@ async def test_a_desk_that_does_not_answer_is_said_so(tmp_path: Path, monkeypatc
     async with listening(tmp_path, Stuck()) as server:
         assert (await get(server, "/metrics"))[0] == 503
         assert (await get(server, "/healthz"))[0] == 200
+
+
+async def test_a_job_store_that_cannot_be_read_is_no_fault(tmp_path: Path) -> None:
+    class Unread(FakeDesk):
+        async def status(self) -> Status:
+            raise JournalError("job store /some/where: it is damaged")
+
+    async with listening(tmp_path, Unread()) as server:
+        assert await get(server, "/metrics") == (503, "the daemon cannot read its job store\n")
 
 
 async def test_a_fault_of_the_desk_s_own_shows_nothing_of_it(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def make_image(tag: str, word: str) -> str:
     """Like the sandbox image, with a label; returns its id."""
     recipe = io.BytesIO(f"FROM {docker_image()}\nLABEL word={word}\n".encode())
     with docker_client() as client:
-        image, _ = client.images.build(fileobj=recipe, tag=tag)
+        image, _ = client.images.build(fileobj=recipe, tag=tag, rm=True, forcerm=True)
         return str(image.id)
 
 

@@ -34,12 +34,17 @@ class Daemon:
         self.log = folder.parent / f"{folder.name}.daemon.log"
         with self.log.open("ab") as log:
             self.process = self._started(environment() if env is None else env, through, log)
-        self.until(self.answers, "it answers")
+        try:
+            self.until(self.answers, "it answers")
+        except BaseException:  # nobody has it to end it
+            if self.process.poll() is None:
+                self.end(signal.SIGKILL)
+            raise
 
     def _started(
         self, env: dict[str, str], through: tuple[str, ...] | None, log: IO[bytes]
     ) -> Forked | subprocess.Popen[bytes]:
-        command = [*(through or ()), HONED, "--log-json", "daemon"]
+        command: list[str | Path] = [*(through or ()), HONED, "--log-json", "daemon"]
         with Path(os.devnull).open("r+b") as nothing:
             if through is None:
                 return Forked(command, cwd=self.folder, env=env, stdout=nothing, stderr=log)

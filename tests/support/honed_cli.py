@@ -58,7 +58,7 @@ def honed(
     limit_s: int = LIMIT_S,
 ) -> Ran:
     """Run `honed …` in a folder: forked, as that is quick, or a program (`HONED`) started as people do."""
-    command = [program or HONED, *map(str, arguments)]
+    command: list[str | Path] = [program or HONED, *map(str, arguments)]
     variables = environment() if env is None else dict(env)
     if program is None:
         return _forked(command, cwd, variables, limit_s)
@@ -81,11 +81,12 @@ def _forked(command: list[str | Path], cwd: Path, env: Mapping[str, str], limit_
         try:
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
+            process.send_signal(signal.SIGKILL)
             process.wait()
             raise
-        stdout, stderr = (file.seek(0) or file.read().decode() for file in (out, err))
-    return Ran(code, stdout, stderr)
+        for file in (out, err):
+            file.seek(0)
+        return Ran(code, out.read().decode(), err.read().decode())
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -54,11 +54,12 @@ def test_a_dead_one_keeps_its_id_until_somebody_asks_how_it_ended(tmp_path: Path
         assert process.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.01)
-        os.kill(process.pid, signal.SIGKILL)
+        process.send_signal(signal.SIGKILL)
         wait_until(lambda: not runs(process.pid))
         os.kill(process.pid, signal.SIGKILL)  # nobody else has its id meanwhile, and it is no error
         assert process.wait(PATIENCE_S) == process.poll() == -signal.SIGKILL
         wait_until(lambda: not Path(f"/proc/{process.pid}").exists())
+        process.send_signal(signal.SIGKILL)  # reaches nobody
 
 
 def test_the_server_ends_with_whoever_it_serves_though_what_it_forked_runs_on(tmp_path: Path) -> None:

@@ -17,13 +17,18 @@ def runs(pid: int) -> bool:
 
 def children(pid: int | None = None) -> int:
     """How many children a process has (by default this one), those that ended and were not collected among them."""
-    count = 0
+    return len(child_ids(pid))
+
+
+def child_ids(pid: int | None = None) -> list[int]:
+    """Their ids."""
+    found: list[int] = []
     for task in Path(f"/proc/{pid or 'self'}/task").iterdir():
         try:
-            count += len((task / "children").read_text().split())
+            found += map(int, (task / "children").read_text().split())
         except (FileNotFoundError, ProcessLookupError):
             continue  # the thread has ended: its children are another one's, or none
-    return count
+    return found
 
 
 def descriptors() -> int:

@@ -2,11 +2,13 @@
 
 A request names an `op` (a function in a module of this package) and its processor time. It is done in a copy of this
 process, which has the libraries loaded already; what it costs beyond that time ends the copy by SIGPROF's default
-action, which no library can catch or delay. So one request leaves nothing behind for the next.
+action, which no library can catch or delay. So one request leaves nothing behind for the next; and a copy whose maker
+is killed ends with it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -16,6 +18,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TextIO
 
+_SET_DEATH_SIGNAL = 1
+"""`prctl(2)`, PR_SET_PDEATHSIG"""
 Say = Callable[..., None]
 Operation = Callable[[Mapping[str, Any], Say], Mapping[str, Any]]
 OPERATIONS = {
@@ -43,13 +47,21 @@ def serve(requests: TextIO, out: TextIO) -> None:
         except Exception as error:
             say(done=True, fault=_told(error))
             continue
-        pid = os.fork()
+        maker, pid = os.getpid(), os.fork()
         if not pid:
+            _end_with(maker)
             _work(operation, request, say)
         _, status = os.waitpid(pid, 0)
         if status:
             slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF
             say(done=True, death="time" if slow else "crash")
+
+
+def _end_with(maker: int) -> None:
+    """Have the system kill this copy once its maker has ended."""
+    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != maker:  # it had ended before it was asked for
+        os._exit(1)
 
 
 def _work(operation: Operation, request: Mapping[str, Any], say: Say) -> NoReturn:

@@ -11,7 +11,7 @@ import pytest
 
 from daemon.tasks.scorers.bounded import MIB, Worker
 from daemon.tasks.scorers.scorer import VerifierError
-from tests.support.processes import children
+from tests.support.processes import child_ids, children, runs
 from tests.support.waiting import until
 
 HANGS = {"pattern": "(?:a+)+$", "text": "a" * 64 + "!"}
@@ -63,13 +63,16 @@ async def test_processor_time_is_counted_by_request(worker: Worker) -> None:
 
 async def test_a_child_that_dies_is_told_from_one_that_is_slow(worker: Worker) -> None:
     await worker.ask("search", pattern="b", text="b")
+    await until(lambda: not children(pid(worker)))  # it has answered, and ends only then
     asked = asyncio.create_task(worker.ask("search", 30.0, **HANGS))
     await until(lambda: children(pid(worker)))  # the copy that does the request
+    [copy] = child_ids(pid(worker))
     os.kill(pid(worker), signal.SIGSEGV)
     reply = await asked
     assert reply.death == "crash"
     with pytest.raises(VerifierError, match="it crashed"):
         _ = reply.result
+    await until(lambda: not runs(copy))  # else it goes on for as long as it was given
 
 
 async def test_a_child_that_died_between_requests_is_replaced(worker: Worker) -> None:

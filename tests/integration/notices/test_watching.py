@@ -178,9 +178,11 @@ async def test_endless_changes_come_through(kept: Watched) -> None:
                 beside.replace(config)  # at once: one that is seen empty for a moment is a change of its own
 
         task = asyncio.create_task(asyncio.to_thread(busy))
-        await notices.until("tasks")
-        stop.set()
-        await task
+        try:
+            await notices.until("tasks")
+        finally:
+            stop.set()
+            await task
 
 
 async def test_a_pushed_edit(kept: Watched, tmp_path: Path) -> None:
